@@ -1,0 +1,2 @@
+//! Sluice: a partitioned resource-graph scheduler for HPC clusters.
+pub mod base;

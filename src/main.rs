@@ -1,0 +1,2 @@
+//! The `sluice` program.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Writes the scenarios of `graph-fixtures/` from a seed.
+fn main() {}
