@@ -6,10 +6,12 @@
 mod ids;
 mod targets;
 mod time;
+mod windows;
 
 pub use ids::{Epoch, GroupId, JobId, Priority, QueueId, TargetId, VertexId};
 pub use targets::TargetSet;
 pub use time::{Duration, Timestamp};
+pub use windows::{Timeline, Window, Windows};
 
 /// A hash map for look-ups only: nothing may iterate over it where the order could reach a decision or an output.
 pub type FastMap<K, V> = rustc_hash::FxHashMap<K, V>;
