@@ -1,0 +1,55 @@
+//! What a job asks for, in the terms of the matcher.
+//!
+//! A jobspec (RFC 14) is a tree of anything; this is what of it decides a match. [`Shape`] names the forms that have
+//! algorithms of their own.
+
+use crate::formats::constraint::Constraint;
+use crate::formats::count::Count;
+
+/// What one job asks for. Duration and queue stand beside it, since a match at one instant needs neither.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// The resources.
+    pub shape: Shape,
+    /// Which targets may serve (RFC 31).
+    pub constraint: Option<Constraint>,
+}
+
+/// The forms of request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// Whole targets, exclusively: `node{x}`, or `node>slot>…` in a queue whose match policy is node-exclusive.
+    Whole {
+        /// How many targets.
+        nodes: Count,
+        /// What each must have at least.
+        at_least: Amount,
+        /// Task slots on each.
+        slots_per_node: u32,
+    },
+    /// `node>slot>(core,gpu)`: a number of targets, on each a number of slots; the rest of the target stays free.
+    Nodes {
+        /// How many targets.
+        nodes: Count,
+        /// Slots on each target.
+        slots: Count,
+        /// What one slot holds.
+        slot: Amount,
+    },
+    /// `slot>(core,gpu)`: slots anywhere, each within one target.
+    Slots {
+        /// How many slots in all.
+        slots: Count,
+        /// What one slot holds.
+        slot: Amount,
+    },
+}
+
+/// An amount of cores and gpus.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+pub struct Amount {
+    /// Cores.
+    pub cores: u32,
+    /// Gpus.
+    pub gpus: u32,
+}
