@@ -66,7 +66,7 @@ fn refuses() {
         ),
         (
             r#"{"graph": {"nodes": [{"metadata": {"type": "a", "paths": {}}}]}}"#,
-            "line 1, column 63: missing field `id`",
+            "line 1, column 62: missing field `id`",
         ),
         (
             r#"{"graph": {"nodes": [{"id": "0", "metadata": {"type": "a", "paths": {}}},
