@@ -1,5 +1,14 @@
-//! The text formats: parse and print, with positions in errors.
+//! Text and JSON formats: parsing and printing, with positions in every error.
 //!
-//! Decides what a text means and which texts are refused; knows neither graph, time nor queues.
+//! Decides what is accepted and how it is written; knows nothing of graphs, time or queues. Where the Flux RFCs and
+//! flux-core differ, flux-core is followed, and the module concerned says so. Every parser is total: any input gives
+//! a value or an error, in memory bounded by a small multiple of what was accepted.
 
+pub mod error;
+
+pub mod hostlist;
+pub mod idset;
+
+pub mod constraint;
 pub mod jgf;
+pub mod r;

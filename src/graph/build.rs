@@ -251,8 +251,11 @@ impl Builder {
             let node = |draft: u32| NodeIndex::new(places[draft as usize].index());
             store.add_edge(node(from), node(to), subsystem);
         }
-        let paths: BTreeMap<_, _> =
-            self.paths.into_iter().map(|(draft, subsystem, path)| ((places[draft as usize], subsystem), path)).collect();
+        let paths: BTreeMap<_, _> = self
+            .paths
+            .into_iter()
+            .map(|(draft, subsystem, path)| ((places[draft as usize], subsystem), path))
+            .collect();
         let by_kind = index_kinds(&kind_at, &size_at, &self.names)?;
         Ok(Graph {
             version: 0,

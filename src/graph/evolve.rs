@@ -144,7 +144,7 @@ impl Graph {
 }
 
 /// What a vertex is looked up by among its siblings.
-type Key = (KindId, Symbol, i64, Symbol);
+type Key = (KindId, String);
 
 /// Adds the vertices of `addition` that `base`, which `builder` holds in order, does not have. Gives the draft of each
 /// vertex of `addition`.
@@ -172,8 +172,7 @@ fn overlay(base: &Graph, addition: &Graph, builder: &mut Builder) -> Result<Vec<
                 // Loose vertices are siblings of each other.
                 let slot = if addition.is_contained(v) { parent.unwrap_or(NONE) } else { NONE - 1 };
                 let known = siblings.entry(slot).or_insert_with(|| siblings_of(base, slot));
-                let id = if draft.record.name == Symbol::EMPTY { draft.record.id } else { 0 };
-                let key = (draft.kind, draft.record.basename, id, draft.record.name);
+                let key = (draft.kind, addition.vertex(v).name().into_owned());
                 let rank_fits = |w: VertexId| match (own_rank(base, w), own_rank(addition, v)) {
                     (Some(a), Some(b)) => a == b,
                     _ => true,
@@ -197,10 +196,7 @@ fn overlay(base: &Graph, addition: &Graph, builder: &mut Builder) -> Result<Vec<
 fn siblings_of(base: &Graph, slot: u32) -> FastMap<Key, Vec<VertexId>> {
     let mut known: FastMap<Key, Vec<VertexId>> = FastMap::default();
     let mut add = |v: VertexId| {
-        let record = &base.store[NodeIndex::new(v.index())];
-        // A name decides alone, whatever the number beside it.
-        let id = if record.name == Symbol::EMPTY { record.id } else { 0 };
-        known.entry((base.kind(v), record.basename, id, record.name)).or_default().push(v);
+        known.entry((base.kind(v), base.vertex(v).name().into_owned())).or_default().push(v);
     };
     match slot {
         NONE => base.roots().for_each(&mut add),

@@ -28,7 +28,6 @@ mod r;
 mod resolve;
 mod store;
 mod target;
-mod text;
 mod uniform;
 
 pub use crate::base::{TargetId, VertexId};
@@ -40,7 +39,3 @@ pub use r::{Ids, Share};
 pub use resolve::ResolveError;
 pub use store::{Graph, Vertex};
 pub use target::Target;
-pub use text::TextError;
-
-#[cfg(test)]
-mod tests;

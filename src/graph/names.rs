@@ -28,8 +28,7 @@ impl KindId {
     /// `memory`
     pub const MEMORY: KindId = KindId(8);
 
-    const WELL_KNOWN: [&str; 9] =
-        ["cluster", "core", "socket", "gpu", "node", "rack", "ssd", "storage_node", "memory"];
+    const WELL_KNOWN: [&str; 9] = ["cluster", "core", "socket", "gpu", "node", "rack", "ssd", "storage_node", "memory"];
 
     /// The number as an index into a dense array of [`super::Graph::kind_bound`] entries.
     #[inline]

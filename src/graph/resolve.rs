@@ -26,7 +26,12 @@ impl Graph {
         self.resolve_at(properties, constraint, 0)
     }
 
-    fn resolve_at(&self, properties: &Properties, constraint: &Constraint, depth: usize) -> Result<TargetSet, ResolveError> {
+    fn resolve_at(
+        &self,
+        properties: &Properties,
+        constraint: &Constraint,
+        depth: usize,
+    ) -> Result<TargetSet, ResolveError> {
         if depth > MAX_DEPTH {
             return Err(ResolveError::TooDeep);
         }
