@@ -6,9 +6,9 @@
 
 pub mod error;
 
-pub mod duration;
 pub mod hostlist;
 pub mod idset;
 
 pub mod constraint;
+pub mod jgf;
 pub mod r;
