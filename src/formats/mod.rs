@@ -2,3 +2,4 @@
 
 pub mod count;
 mod found;
+pub mod swf;
