@@ -7,4 +7,5 @@ pub mod base;
 pub mod config;
 pub mod formats;
 pub mod graph;
+pub mod matcher;
 pub mod planner;
