@@ -19,6 +19,7 @@
 //! numbers. To that end a range keeps the largest admitted number as its `max` (`2-9:3` becomes `2-8:3`), a range of
 //! one number becomes that number, and a list without gaps becomes a range.
 
+use super::error::quote;
 use super::found;
 use serde_json::{Value, json};
 use std::fmt;
@@ -92,7 +93,7 @@ pub enum CountError {
         key: String,
     },
     /// Not one of the three operators.
-    #[error("operator: expected \"+\", \"*\" or \"^\", found {found}")]
+    #[error("operator: expected `+`, `*` or `^`, found {found}")]
     Operator {
         /// What stood there.
         found: String,
@@ -139,7 +140,7 @@ impl Step {
             '+' => (Step::Add(operand), 1),
             '*' => (Step::Mul(operand), 2),
             '^' => (Step::Pow(operand), 2),
-            other => return Err(CountError::Operator { found: found::text(&other.to_string()) }),
+            other => return Err(CountError::Operator { found: quote(&other.to_string()) }),
         };
         if operand < least { Err(CountError::Operand { operator, least, found: operand }) } else { Ok(step) }
     }
@@ -291,7 +292,7 @@ impl Count {
                 let mut fields: [Option<&Value>; 4] = [None; 4];
                 for (key, value) in object {
                     let Some(at) = KEYS.iter().position(|known| known == key) else {
-                        return Err(CountError::UnknownKey { key: found::text(key) });
+                        return Err(CountError::UnknownKey { key: quote(key) });
                     };
                     fields[at] = Some(value);
                 }
@@ -414,10 +415,10 @@ impl Reader<'_> {
     /// The error that something else was expected here.
     fn expected(&self, expected: &'static str) -> CountError {
         let found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
-            Some(c) => found::text(&c.to_string()),
+            Some(c) => quote(&c.to_string()),
             None => "the end".to_owned(),
         };
-        CountError::Text { text: found::text(self.text), byte: self.at, expected, found }
+        CountError::Text { text: quote(self.text), byte: self.at, expected, found }
     }
 
     /// A number of at least 1 without leading zeros.
@@ -428,10 +429,10 @@ impl Reader<'_> {
         }
         let number = &self.text[self.at..self.at + digits];
         let value = number.parse().map_err(|_| CountError::Text {
-            text: found::text(self.text),
+            text: quote(self.text),
             byte: self.at,
             expected: "a number of at most 64 bits",
-            found: found::text(number),
+            found: quote(number),
         })?;
         self.at += digits;
         Ok(value)
@@ -508,4 +509,4 @@ impl Reader<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -2,7 +2,7 @@
 
 use super::{Extra, Swf, SwfError, SwfJob, SwfWarning, Warning};
 use crate::base::FastSet;
-use crate::formats::found;
+use crate::formats::error::quote;
 use flate2::read::MultiGzDecoder;
 use std::io::Read;
 
@@ -229,7 +229,7 @@ impl Reader {
 
     #[cold]
     fn bad(&self, at: usize, expected: &'static str, word: &[u8]) -> SwfError {
-        let found = found::text(&String::from_utf8_lossy(word));
+        let found = quote(&String::from_utf8_lossy(word));
         SwfError::Number { line: self.line, column: at + 1, expected, found }
     }
 
