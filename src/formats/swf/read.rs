@@ -215,8 +215,9 @@ impl Reader {
             return Ok(number);
         }
         let number: f64 = text.parse().map_err(|_| self.bad(at, "a number", word))?;
-        // 2^63 is the first float above the range; NaN fails the test, too.
-        if !(number.abs() < 9_223_372_036_854_775_808.0) {
+        // 2^63 is the first float above the range; NaN does not fit either.
+        let fits = number.abs() < 9_223_372_036_854_775_808.0;
+        if !fits {
             return Err(self.bad(at, "a number of at most 64 bits", word));
         }
         if at == AVG_CPU {
