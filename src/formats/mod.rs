@@ -9,6 +9,7 @@ pub mod error;
 pub mod duration;
 pub mod hostlist;
 pub mod idset;
+pub mod jobid;
 
 pub mod constraint;
 pub mod r;
