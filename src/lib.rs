@@ -1,3 +1,4 @@
 //! Sluice: a partitioned resource-graph scheduler for HPC clusters.
 pub mod base;
+pub mod config;
 pub mod formats;

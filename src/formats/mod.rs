@@ -11,6 +11,7 @@ mod yaml;
 pub mod duration;
 pub mod hostlist;
 pub mod idset;
+pub mod jobid;
 
 pub mod constraint;
 pub mod r;
