@@ -342,6 +342,8 @@ pub enum GroupFailure {
     NoTargets,
     /// The queue was stopped with release, or removed.
     Withdrawn,
+    /// The queue was started without a group meanwhile: it is not stopped, and claims without waiting.
+    Replaced,
 }
 
 /// When a queue took: the instant, then the number of the take among all takes. The later goes first; the number
@@ -430,7 +432,7 @@ pub enum Order {
         /// The targets that it got at once.
         targets: TargetSet,
     },
-    /// A group was withdrawn, with its claim and its windows; the queue is stopped.
+    /// A group was withdrawn, with its claim and its windows; unless replaced, the queue is stopped.
     GroupGaveUp {
         /// Which group.
         group: GroupId,
@@ -438,6 +440,8 @@ pub enum Order {
         queue: QueueId,
         /// Why.
         why: GroupFailure,
+        /// When.
+        at: Timestamp,
     },
     /// A planned switch was done.
     PlanExecuted {
@@ -482,6 +486,8 @@ pub enum Order {
         borrower: QueueId,
         /// Why.
         why: LoanEnd,
+        /// When.
+        at: Timestamp,
     },
     /// A removed queue has neither owned nor leaving targets any more: its scheduler can go (R7).
     QueueGone {
