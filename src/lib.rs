@@ -5,6 +5,7 @@
 //! map.
 pub mod base;
 pub mod config;
+pub mod coordinator;
 pub mod formats;
 pub mod graph;
 pub mod matcher;
