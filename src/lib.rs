@@ -1,2 +1,3 @@
 //! Sluice: a partitioned resource-graph scheduler for HPC clusters.
 pub mod base;
+pub mod replay;
