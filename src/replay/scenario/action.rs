@@ -457,7 +457,7 @@ fn read_start(fields: &Fields<'_, '_>) -> Option<StartQueue> {
 }
 
 fn read_addition(fields: &Fields<'_, '_>) -> Option<Addition> {
-    let hosts = fields.need("hosts").and_then(|i| i.name());
+    let hosts = fields.need("hosts").and_then(|i| i.hosts());
     let cores = fields.need("cores").and_then(|i| i.small(1));
     let gpus = fields.get("gpus").map_or(Some(0), |i| i.small(0));
     let properties = fields.get("properties").map_or(Some(Vec::new()), |i| i.names());

@@ -145,9 +145,9 @@ fn read_value(item: &Item<'_, '_>) -> Option<serde_json::Value> {
 }
 
 fn read_owners(at: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<Owners> {
-    let pairs = |key| fields.get(key).map_or(Some(Vec::new()), |i| i.pairs());
+    let pairs = |key| fields.get(key).map_or(Some(Vec::new()), |i| i.host_pairs());
     let (owner, leaving) = (pairs("owner"), pairs("leaving"));
-    let free = optional(fields.get("free"), Item::name);
+    let free = optional(fields.get("free"), Item::hosts);
     let owners = Owners { at: at.time()?, owner: owner?, leaving: leaving?, free: free? };
     if owners.owner.is_empty() && owners.leaving.is_empty() && owners.free.is_none() {
         return fields.missing("owner` or `leaving` or `free");
@@ -169,7 +169,7 @@ fn read_job(job: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<Check> {
     let queue = optional(fields.get("queue"), Item::name);
     let starts = optional(fields.get("starts"), |i| i.times());
     let ends = optional(fields.get("ends"), |i| i.times());
-    let on = optional(fields.get("on"), Item::name);
+    let on = optional(fields.get("on"), Item::hosts);
     let reason = optional(fields.get("reason"), Item::name);
     if !["state", "queue", "starts", "ends", "on", "reason"].iter().any(|key| fields.has(key)) {
         return fields.missing("state` or `queue` or `starts` or `ends` or `on` or `reason");

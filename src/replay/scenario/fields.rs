@@ -5,8 +5,11 @@
 //! that found an error answers as if the key were absent; what is built from it is thrown away in the end.
 
 use super::error::ScenarioError;
-use super::time::{self, parse_duration, parse_time};
+use super::time::{self, parse_time};
 use crate::base::{Duration, Timestamp};
+use crate::formats::duration;
+use crate::formats::hostlist::Hostlist;
+use crate::formats::idset::Idset;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::path::Path;
@@ -92,6 +95,26 @@ impl<'s, 't> Item<'s, 't> {
         }
     }
 
+    /// A hostlist (RFC 29) that is not empty, as it is written.
+    pub(super) fn hosts(&self) -> Option<String> {
+        let text = self.text()?;
+        match Hostlist::parse(text) {
+            Ok(hosts) if !hosts.is_empty() => Some(text.to_owned()),
+            Ok(_) => self.wrong("a hostlist that is not empty"),
+            Err(error) => self.wrong(format!("a hostlist ({error})")),
+        }
+    }
+
+    /// An idset (RFC 22) that is not empty, as it is written.
+    pub(super) fn ids(&self) -> Option<String> {
+        let text = self.text()?;
+        match Idset::parse(text) {
+            Ok(ids) if !ids.is_empty() => Some(text.to_owned()),
+            Ok(_) => self.wrong("an idset that is not empty"),
+            Err(error) => self.wrong(format!("an idset ({error})")),
+        }
+    }
+
     pub(super) fn boolean(&self) -> Option<bool> {
         match self.value.get_ref() {
             DeValue::Boolean(value) => Some(*value),
@@ -132,7 +155,7 @@ impl<'s, 't> Item<'s, 't> {
 
     pub(super) fn duration(&self) -> Option<Duration> {
         let length = match self.value.get_ref() {
-            DeValue::String(text) => parse_duration(text),
+            DeValue::String(text) => duration::parse(text).ok(),
             other => number(other).and_then(Duration::from_secs_f64),
         };
         length.or_else(|| self.wrong("a duration: seconds or a Flux duration like \"90m\""))
@@ -186,6 +209,11 @@ impl<'s, 't> Item<'s, 't> {
     /// A table from names to texts, in the order of the file.
     pub(super) fn pairs(&self) -> Option<Vec<(String, String)>> {
         self.entries()?.into_iter().map(|(name, item)| Some((name, item.name()?))).collect()
+    }
+
+    /// A table from names to hostlists, in the order of the file.
+    pub(super) fn host_pairs(&self) -> Option<Vec<(String, String)>> {
+        self.entries()?.into_iter().map(|(name, item)| Some((name, item.hosts()?))).collect()
     }
 
     /// The entries of a table whose keys are free, in the order of the file.

@@ -89,8 +89,7 @@ pub(super) fn read_file(fields: &Fields<'_, '_>) -> Option<FileRef> {
 /// Reads `nodes` or `ranks`, whichever is there.
 pub(super) fn read_nodes(fields: &Fields<'_, '_>) -> Option<NodeSet> {
     let item = fields.one_of(&["nodes", "ranks"])?;
-    let text = item.name()?;
-    Some(if item.key == "nodes" { NodeSet::Hosts(text) } else { NodeSet::Ranks(text) })
+    if item.key == "nodes" { item.hosts().map(NodeSet::Hosts) } else { item.ids().map(NodeSet::Ranks) }
 }
 
 pub(super) fn read_graph(item: &Item<'_, '_>) -> Option<GraphSource> {
@@ -149,7 +148,7 @@ fn read_uniform(item: &Item<'_, '_>) -> Option<Uniform> {
     let nodes = fields.need("nodes").and_then(|i| i.small(1));
     let cores = fields.get("cores").map_or(Some(1), |i| i.small(1));
     let gpus = fields.get("gpus").map_or(Some(0), |i| i.small(0));
-    let properties = fields.get("properties").map_or(Some(Vec::new()), |i| i.pairs());
+    let properties = fields.get("properties").map_or(Some(Vec::new()), |i| i.host_pairs());
     fields.finish();
     Some(Uniform { nodes: nodes?, cores: cores?, gpus: gpus?, properties: properties? })
 }

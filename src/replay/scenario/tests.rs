@@ -228,6 +228,10 @@ fn refused_with_these_words() {
         ),
         ("[[expect]]\nat = 1", "x/scenario.toml:1: [[expect]] needs the key `owner` or `leaving` or `free`"),
         ("queues.a.b = 1", "x/scenario.toml:1: `queues` must stand in a table of its own, [queues…]"),
+        (
+            "[[action]]\nat = 5\ndo = 'fail'\nnodes = 'a[1'",
+            "x/scenario.toml:4: `nodes`: expected a hostlist (invalid hostlist: unbalanced bracket at byte 1), found \"a[1\"",
+        ),
         ("a = ", "x/scenario.toml:1: string values must be quoted, expected literal string"),
     ];
     for (text, words) in cases {

@@ -10,7 +10,8 @@
 //!
 //! The last two need an `epoch`. The wall clock has neither time zone nor summer time: a day has 86,400 seconds.
 
-use crate::base::{Duration, Timestamp};
+use crate::base::Timestamp;
+use crate::formats::duration;
 
 const DAY: i64 = 86_400;
 
@@ -20,7 +21,7 @@ pub(super) const EXPECTED: &str = "a time: seconds, a Flux duration like \"90m\"
 
 /// Reads a time; the text says what would have been right.
 pub(super) fn parse_time(text: &str, epoch: Option<i64>) -> Result<Timestamp, String> {
-    if let Some(length) = parse_duration(text) {
+    if let Ok(length) = duration::parse(text) {
         return if length.is_infinite() { Err(EXPECTED.into()) } else { Ok(Timestamp::ZERO + length) };
     }
     if let Some((days, clock)) = text.split_once('+') {
@@ -52,25 +53,6 @@ fn first_after(epoch: i64, weekday: Option<i64>, clock: i64) -> i64 {
     // 1970-01-01 was a Thursday.
     let wanted = weekday.map_or(0, |w| (w - 3) * DAY) + clock;
     (wanted - epoch).rem_euclid(period)
-}
-
-/// A Flux duration (RFC 23): a number without sign, with an optional unit; `None` for anything else.
-pub(super) fn parse_duration(text: &str) -> Option<Duration> {
-    if matches!(text, "inf" | "infinity") {
-        return Some(Duration::INFINITE);
-    }
-    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let factor = match unit {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3_600.0,
-        "d" => 86_400.0,
-        _ => return None,
-    };
-    let number: f64 = number.parse().ok()?;
-    Duration::from_secs_f64(number * factor)
 }
 
 /// Reads a date and time of the wall clock, `2026-07-03 18:00[:00]` or with a `T` between; seconds since 1970-01-01.
