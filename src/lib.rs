@@ -10,4 +10,5 @@ pub mod formats;
 pub mod graph;
 pub mod matcher;
 pub mod planner;
+pub mod replay;
 pub mod scheduler;
