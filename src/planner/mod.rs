@@ -1,5 +1,13 @@
 //! What is free, when: spans over time, for one pool and for sets of targets, cut by ownership windows.
 
 mod bits;
+mod classes;
+mod plans;
+mod pool;
+mod profile;
 
 pub use bits::Bits;
+pub use classes::{ClassId, Classes, NO_CLASS};
+pub use plans::{Capacity, PlanError, Take, TargetPlans};
+pub use pool::{Pool, PoolError, Span, SpanId};
+pub use profile::{Claim, Profile, Wanted, cut};
