@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 //! Text and JSON formats: parsing and printing, with positions in every error.
 //!
 //! Decides what is accepted and how it is written; knows nothing of graphs, time or queues. Where the Flux RFCs and
@@ -8,18 +7,12 @@
 pub mod error;
 mod found;
 
+pub mod count;
 pub mod duration;
 pub mod hostlist;
 pub mod idset;
 
 pub mod constraint;
-pub mod count;
 pub mod jgf;
 pub mod r;
-=======
-//! Text formats: parse and print, with positions in errors. Knows no graph, no time, no queue.
-
-pub mod count;
-mod found;
 pub mod swf;
->>>>>>> fmt-b
