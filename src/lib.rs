@@ -4,6 +4,8 @@
 //! queue owns are up in it. A coordinator moves targets between queues without a reload. `docs/architecture.md` has the
 //! map.
 pub mod base;
+pub mod config;
 pub mod formats;
 pub mod graph;
+pub mod matcher;
 pub mod planner;

@@ -16,6 +16,7 @@ mod state;
 mod jobs;
 mod queues;
 
+mod audit;
 mod calendar;
 mod nodes;
 
