@@ -171,6 +171,8 @@ pub(super) struct Holding {
     pub started: Timestamp,
     /// Its time limit.
     pub limit: Duration,
+    /// Found where it cannot be: in the ledger beside others, in no scheduler.
+    pub quarantined: bool,
 }
 
 impl Holding {

@@ -10,6 +10,7 @@ use super::violation::{Invariant, Violation};
 use crate::base::{Epoch, QueueId, TargetId, TargetSet};
 use crate::matcher::{Extent, Part, Selection, Units};
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 
 /// Nobody holds the target.
 const FREE: u32 = u32::MAX;
@@ -65,6 +66,8 @@ pub(super) struct Ledger {
     cells: Vec<Cell>,
     sizes: Vec<Size>,
     shared: Vec<Option<Box<Shared>>>,
+    /// Holdings that could not be placed, beside whatever else is on the target. Empty but after a bad restart.
+    beside: BTreeMap<TargetId, Vec<u32>>,
     /// Targets whose release somebody waits for.
     watched: Vec<u64>,
     any_watched: bool,
@@ -134,7 +137,15 @@ impl Ledger {
         self.enter(holding, None, what)
     }
 
+    /// Enters what a job holds that was found where it cannot be: nothing else is granted there until it is gone.
+    pub fn quarantine(&mut self, holding: u32, targets: impl Iterator<Item = TargetId>) {
+        targets.for_each(|t| self.beside.entry(t).or_default().push(holding));
+    }
+
     fn enter(&mut self, holding: u32, by: Option<(QueueId, Epoch)>, what: &Selection) -> Result<(), Violation> {
+        if let Some(share) = what.shares.iter().find(|s| self.beside.contains_key(&s.target)) {
+            return Err(self.explain(share.target, by, &share.extent, true));
+        }
         let mut previous = None;
         for (n, share) in what.shares.iter().enumerate() {
             let target = share.target;
@@ -222,7 +233,7 @@ impl Ledger {
         if !self.leave(holding, target) {
             return false;
         }
-        if self.any_watched && self.cells[target.index()].holder == FREE {
+        if self.any_watched && !self.is_held(target) {
             let word = self.watched[target.index() / 64];
             self.watched_release |= word >> (target.0 % 64) & 1 == 1;
         }
@@ -234,6 +245,9 @@ impl Ledger {
         let Some(cell) = self.cells.get_mut(target.index()) else { return false };
         if cell.holder == holding {
             cell.holder = FREE;
+            return true;
+        }
+        if !self.beside.is_empty() && leave_beside(&mut self.beside, holding, target) {
             return true;
         }
         if cell.holder != SHARED {
@@ -254,20 +268,19 @@ impl Ledger {
     #[inline]
     pub fn is_held(&self, target: TargetId) -> bool {
         self.cells.get(target.index()).is_some_and(|c| c.holder != FREE)
+            || !self.beside.is_empty() && self.beside.contains_key(&target)
     }
 
     /// The holdings on a target, ascending.
     pub fn holders(&self, target: TargetId) -> SmallVec<[u32; 4]> {
-        match self.cells.get(target.index()).map(|c| c.holder) {
+        let mut holders: SmallVec<[u32; 4]> = match self.cells.get(target.index()).map(|c| c.holder) {
             None | Some(FREE) => SmallVec::new(),
-            Some(SHARED) => {
-                let parts = self.shared[target.index()].iter().flat_map(|s| s.parts.iter().map(|(h, _)| *h));
-                let mut holders: SmallVec<[u32; 4]> = parts.collect();
-                holders.sort_unstable();
-                holders
-            }
+            Some(SHARED) => self.shared[target.index()].iter().flat_map(|s| s.parts.iter().map(|(h, _)| *h)).collect(),
             Some(holding) => SmallVec::from_slice(&[holding]),
-        }
+        };
+        holders.extend(self.beside.get(&target).into_iter().flatten().copied());
+        holders.sort_unstable();
+        holders
     }
 
     /// The queue in which a target is up.
@@ -279,4 +292,16 @@ impl Ledger {
     pub fn bound(&self) -> u32 {
         self.cells.len() as u32
     }
+}
+
+/// Takes a holding out from beside a target; false if it was not there.
+fn leave_beside(beside: &mut BTreeMap<TargetId, Vec<u32>>, holding: u32, target: TargetId) -> bool {
+    let Some(list) = beside.get_mut(&target) else { return false };
+    let before = list.len();
+    list.retain(|h| *h != holding);
+    let left = list.len() < before;
+    if list.is_empty() {
+        beside.remove(&target);
+    }
+    left
 }

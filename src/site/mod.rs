@@ -13,6 +13,7 @@ mod violation;
 
 mod state;
 
+mod hello;
 mod jobs;
 mod queues;
 
@@ -29,7 +30,7 @@ mod rules;
 pub use calendar::{PlannedDrain, PlannedSwitch};
 pub use error::EventError;
 pub use event::{
-    Denial, Effect, Event, GroupMode, Outcome, PendingFate, StartMode, Submission, SwitchSpec,
+    Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, StartMode, Submission, SwitchSpec,
 };
 pub use job::{Counts, Job, JobState, Why};
 pub use nodes::Drained;

@@ -10,7 +10,7 @@ use super::ledger::Ledger;
 use super::queue::Queue;
 use super::state::Site;
 use super::violation::{Invariant, Violation};
-use crate::base::{Duration, Epoch, JobId, QueueId, TargetId, TargetSet, Timestamp};
+use crate::base::{Epoch, JobId, QueueId, TargetId, TargetSet, Timestamp};
 use crate::coordinator::{Holders, Order};
 use crate::matcher::{Reason, Selection};
 use crate::scheduler::{Input, Output, PassEnd};
@@ -238,6 +238,7 @@ impl Site {
             freed: TargetSet::new(),
             started: now,
             limit,
+            quarantined: false,
         });
         self.set_state(slot, JobState::Running);
         let record = self.queue_mut(queue);
@@ -269,7 +270,7 @@ impl Site {
         self.due_drains(now);
         loop {
             self.unsettled = false;
-            let holders = Held { ledger: &self.ledger, jobs: &self.jobs, now };
+            let holders = Held { ledger: &self.ledger, jobs: &self.jobs, queues: &self.queues, now };
             let orders = self.coordinator.reconcile(now, &holders);
             if orders.is_empty() && !self.unsettled {
                 break;
@@ -371,11 +372,9 @@ fn has_work(queue: &Queue, now: Timestamp) -> bool {
 pub(super) struct Held<'a> {
     pub ledger: &'a Ledger,
     pub jobs: &'a JobTable,
+    pub queues: &'a [Queue],
     pub now: Timestamp,
 }
-
-/// The end that is assumed of a holding that is past its limit.
-const OVERRUN: Duration = Duration::from_secs(60);
 
 impl Holders for Held<'_> {
     fn is_held(&self, target: TargetId) -> bool {
@@ -388,8 +387,10 @@ impl Holders for Held<'_> {
 
     fn planned_end(&self, target: TargetId) -> Timestamp {
         let ends = self.ledger.holders(target).into_iter().map(|h| {
-            let end = self.jobs.holding(h).planned_end();
-            if end > self.now { end } else { self.now + OVERRUN }
+            let holding = self.jobs.holding(h);
+            let scheduler = self.queues[holding.queue.index()].scheduler.as_ref();
+            // What the scheduler expects counts: it puts off the end of a job that overruns its limit.
+            scheduler.and_then(|s| s.planned_end(holding.name)).unwrap_or_else(|| holding.planned_end())
         });
         ends.max().unwrap_or(self.now)
     }
