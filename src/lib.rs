@@ -9,3 +9,4 @@ pub mod formats;
 pub mod graph;
 pub mod matcher;
 pub mod planner;
+pub mod scheduler;
