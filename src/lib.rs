@@ -5,8 +5,10 @@
 //! map.
 pub mod base;
 pub mod config;
+pub mod coordinator;
 pub mod formats;
 pub mod graph;
 pub mod matcher;
 pub mod planner;
 pub mod scheduler;
+pub mod site;
