@@ -12,3 +12,4 @@ pub mod matcher;
 pub mod planner;
 pub mod replay;
 pub mod scheduler;
+pub mod site;
