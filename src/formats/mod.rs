@@ -8,6 +8,7 @@ pub mod error;
 mod found;
 mod yaml;
 
+pub mod count;
 pub mod duration;
 pub mod hostlist;
 pub mod idset;
@@ -15,9 +16,6 @@ pub mod jobid;
 
 pub mod constraint;
 pub mod jgf;
-pub mod r;
-
-pub mod count;
 pub mod jobspec;
-
+pub mod r;
 pub mod swf;
