@@ -8,6 +8,7 @@ pub mod error;
 
 pub mod hostlist;
 pub mod idset;
+pub mod jobid;
 
 pub mod constraint;
 pub mod jgf;
