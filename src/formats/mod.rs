@@ -6,6 +6,7 @@
 
 pub mod error;
 
+pub mod duration;
 pub mod hostlist;
 pub mod idset;
 pub mod jobid;

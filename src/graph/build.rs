@@ -83,10 +83,15 @@ impl Builder {
         }
     }
 
-    pub(super) fn reserve(&mut self, vertices: usize) {
+    /// Makes room for so many vertices, or refuses them before any work is done.
+    pub(super) fn reserve(&mut self, vertices: usize) -> Result<(), GraphError> {
+        if vertices > MAX_VERTICES {
+            return Err(GraphError::TooManyVertices { limit: MAX_VERTICES });
+        }
         self.drafts.reserve(vertices);
         self.parents.reserve(vertices);
         self.links.reserve(vertices);
+        Ok(())
     }
 
     /// Adds a vertex that is not linked yet.

@@ -128,7 +128,7 @@ impl Graph {
         let mut builder = Builder::with_names(self.names.clone());
         builder.version = self.version + 1;
         builder.target_bound = self.target_bound;
-        builder.reserve(self.len());
+        builder.reserve(self.len())?;
         let mut drafts = vec![NONE; self.len()];
         for v in self.vertices().filter(|&v| !self.target_of(v).is_some_and(|id| gone.contains(id))) {
             let record = self.store[NodeIndex::new(v.index())].clone();

@@ -23,7 +23,7 @@ impl Graph {
     /// Any of [`GraphError`] that concerns vertices and edges.
     pub fn from_jgf(jgf: &Jgf) -> Result<(Graph, Properties), GraphError> {
         let mut builder = Builder::new();
-        builder.reserve(jgf.nodes.len());
+        builder.reserve(jgf.nodes.len())?;
         let mut by_id: FastMap<&str, u32> = FastMap::default();
         for node in &jgf.nodes {
             let draft = draft_of(&mut builder, node);

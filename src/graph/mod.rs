@@ -28,7 +28,7 @@ mod r;
 mod resolve;
 mod store;
 mod target;
-mod text;
+pub mod text;
 mod uniform;
 
 pub use crate::base::{TargetId, VertexId};
@@ -40,7 +40,6 @@ pub use r::{Ids, Share};
 pub use resolve::ResolveError;
 pub use store::{Graph, Vertex};
 pub use target::Target;
-pub use text::TextError;
 
 #[cfg(test)]
 mod tests;

@@ -92,6 +92,7 @@ fn refuses() {
             "line 2, column 19: expected another subsystem than containment, found \"containment\"",
         ),
         ("node rank=1 + node rank=1", "expected each rank once, found rank 1 on /node0 and on /node1"),
+        ("a*30000 / b*30000", "expected at most 33554432 vertices, found more"),
         ("a*4294967295", "expected at most 33554432 vertices, found more"),
     ];
     for (text, expected) in cases {

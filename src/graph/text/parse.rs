@@ -14,7 +14,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 impl Graph {
-    /// Reads the text form; `graph/text.rs` is its description.
+    /// Reads the text form that [`crate::graph::text`] describes.
     ///
     /// ```
     /// use sluice::graph::{Graph, KindId};
@@ -31,8 +31,10 @@ impl Graph {
     /// [`TextError`] with line and column.
     pub fn from_text(text: &str) -> Result<(Graph, Properties), TextError> {
         let Outline { items, below, top, loose, edges } = Outline::read(text)?;
+        let mut builder = Builder::new();
+        builder.reserve(total(&items, &below, top.iter().chain(&loose)))?;
         let mut growth = Growth {
-            builder: Builder::new(),
+            builder,
             items: &items,
             below: &below,
             next_id: FastMap::default(),
@@ -106,7 +108,7 @@ impl Outline {
                 }
                 Line::Vertices { loose: true, first, rest, .. } => {
                     open.clear();
-                    outline.add_loose(first, rest)?;
+                    outline.add_loose(*first, rest)?;
                 }
                 Line::Vertices { indent, first, rest, .. } => {
                     let mut closed = None;
@@ -125,7 +127,7 @@ impl Outline {
                             return first.at.expected(format!("{expected} spaces of indentation"), indent.to_string());
                         }
                     };
-                    let last = outline.add(above, first, rest);
+                    let last = outline.add(above, *first, rest);
                     open.push((indent, above, last));
                 }
             }
@@ -177,6 +179,16 @@ impl Outline {
         self.below.push(Vec::new());
         self.items.len() - 1
     }
+}
+
+/// How many vertices the items make, saturating. What is below an item always comes after it.
+fn total<'o>(items: &[Item], below: &[Vec<usize>], top: impl Iterator<Item = &'o usize>) -> usize {
+    let mut totals = vec![0usize; items.len()];
+    for (i, item) in items.iter().enumerate().rev() {
+        let each = below[i].iter().fold(1usize, |sum, &child| sum.saturating_add(totals[child]));
+        totals[i] = item.count.saturating_mul(each);
+    }
+    top.fold(0usize, |sum, &item| sum.saturating_add(totals[item]))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -28,7 +28,8 @@ enum Names {
 }
 
 impl Graph {
-    /// The graph in the text form, with the properties of its targets. Numbers of targets and the version are not in it.
+    /// The graph in the text form, with the properties of its targets. Numbers of targets and the version are not in
+    /// it.
     pub fn to_text(&self, properties: &Properties) -> String {
         // From the last vertex to the first, so that what is below a vertex is there before the vertex.
         let mut bodies: Vec<Vec<String>> = vec![Vec::new(); self.len()];

@@ -86,7 +86,7 @@ pub(super) enum Line {
     Vertices {
         indent: usize,
         loose: bool,
-        first: Item,
+        first: Box<Item>,
         rest: Vec<(Step, Item)>,
     },
     Edge {
@@ -212,7 +212,7 @@ impl<'t> Scanner<'t> {
             rest.push((next, item));
             step = then;
         }
-        Ok(Line::Vertices { indent, loose, first, rest })
+        Ok(Line::Vertices { indent, loose, first: Box::new(first), rest })
     }
 
     fn edge(&mut self) -> Result<Line, TextError> {
