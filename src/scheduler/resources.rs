@@ -29,6 +29,8 @@ pub(super) struct Resources {
     pub free: Vec<u32>,
     /// Idle targets and those that return by a known time, per class.
     pub finite: Vec<u32>,
+    /// Members that are not up, per class.
+    pub not_up: Vec<u32>,
     /// Who holds a target: a slot, [`NO_SLOT`] or [`SHARED`].
     holder: Vec<Slot>,
     /// For shared targets: how many jobs hold a part.
@@ -47,6 +49,7 @@ impl Resources {
             classes: Classes::default(),
             free: vec![],
             finite: vec![],
+            not_up: vec![],
             holder: vec![NO_SLOT; bound],
             sharers: vec![0; bound],
             graph,
@@ -81,8 +84,7 @@ impl Resources {
 
     /// Divides the members into classes anew and counts everything from scratch.
     pub fn reclassify(&mut self, filters: &mut Filters, jobs: &mut Jobs) {
-        self.classes =
-            Classes::build(&self.members, self.graph.target_bound(), &self.windows, filters.bitmaps());
+        self.classes = Classes::build(&self.members, self.graph.target_bound(), &self.windows, filters.bitmaps());
         filters.assign_classes(&self.classes);
         self.recount(jobs);
     }
@@ -102,6 +104,11 @@ impl Resources {
             self.free[self.classes.of(t) as usize] += 1;
         }
         self.finite = self.free.clone();
+        let not_up = |c: u32| {
+            let targets = self.classes.targets(c);
+            (targets.len() - targets.and_len(&self.up)) as u32
+        };
+        self.not_up = (0..self.classes.len() as u32).map(not_up).collect();
         let running: Vec<Slot> = jobs.running().map(|(slot, _)| slot).collect();
         for slot in running {
             let run = jobs.get_mut(slot).run.as_mut().expect("a running job");
@@ -164,33 +171,44 @@ impl Resources {
         }
     }
 
-    /// Who holds a target.
-    #[inline]
-    pub fn holder(&self, t: TargetId) -> Slot {
-        self.holder[t.index()]
-    }
-
     /// A target may take work, or may not any more; who holds it whole, if anybody does.
     pub fn set_up(&mut self, t: TargetId, up: bool, jobs: &mut Jobs) {
         if t.index() >= self.holder.len() || self.up.contains(t) == up {
             return;
         }
-        if up { self.up.insert(t) } else { self.up.remove(t) }
+        if up {
+            self.up.insert(t)
+        } else {
+            self.up.remove(t)
+        }
         let class = self.classes.of(t);
         if class == NO_CLASS {
             return;
         }
         let change = |n: &mut u32| if up { *n += 1 } else { *n -= 1 };
+        if up {
+            self.not_up[class as usize] -= 1
+        } else {
+            self.not_up[class as usize] += 1
+        }
         match self.holder[t.index()] {
             NO_SLOT => {
-                if up { self.idle.insert(t) } else { self.idle.remove(t) }
+                if up {
+                    self.idle.insert(t)
+                } else {
+                    self.idle.remove(t)
+                }
                 change(&mut self.free[class as usize]);
                 change(&mut self.finite[class as usize]);
             }
             SHARED => {}
             slot => {
                 let run = jobs.get_mut(slot).run.as_mut().expect("a holder runs");
-                if up { add_to(&mut run.held, class, 1) } else { take_from(&mut run.held, class, 1) }
+                if up {
+                    add_to(&mut run.held, class, 1)
+                } else {
+                    take_from(&mut run.held, class, 1)
+                }
                 if !run.planned_end.is_never() {
                     change(&mut self.finite[class as usize]);
                 }

@@ -13,7 +13,6 @@ use smallvec::SmallVec;
 /// The reservation of the first job that waits.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
-    pub slot: Slot,
     pub start: Timestamp,
     /// For each class that it will use, how many targets it leaves from its start on.
     pub extra: Claim,
@@ -45,7 +44,8 @@ impl Core {
         let bounded = self.res.classes.bounded();
         let openings = if bounded { self.res.classes.openings(now) } else { Vec::new() };
         let arrivals: SmallVec<[(Timestamp, usize, u32); 2]> = if bounded {
-            let of = |(i, c): (usize, &u32)| self.res.classes.arrives(*c, now).map(|t| (t, i, self.arriving(*c)));
+            let of =
+                |(i, c): (usize, &u32)| self.res.classes.arrives(*c, now).map(|t| (t, i, self.res.not_up[*c as usize]));
             classes.iter().enumerate().filter_map(of).collect()
         } else {
             SmallVec::new()
@@ -72,7 +72,7 @@ impl Core {
                 arrivals.iter().filter(|(t, _, _)| *t == at).for_each(|(_, i, n)| free[*i].1 += n);
             }
             if let Some(extra) = self.leftover(&free, at, job.min, at + job.limit, bounded) {
-                return Some(Head { slot, start: at, extra });
+                return Some(Head { start: at, extra });
             }
         }
     }
