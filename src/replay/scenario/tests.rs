@@ -204,7 +204,7 @@ fn refused_with_these_words() {
         ("[queues.a]\nhost = 'x'", "x/scenario.toml:2:1: queues.a: unknown key `host` (did you mean `hosts`?)"),
         (
             "[[action]]\nat = 0\ndo = 'queue-create'\nqueue = 'q'\nconfig = { parent = 'none', polcy = 1 }",
-            "x/scenario.toml:5:12: queues.q.parent: no queue `none` is configured\nx/scenario.toml:5:29: queues.q: unknown key `polcy` (did you mean `policy`?)",
+            "x/scenario.toml:5:21: queues.q.parent: no queue `none` is configured\nx/scenario.toml:5:29: queues.q: unknown key `polcy` (did you mean `policy`?)",
         ),
         (
             "[[action]]\nat = 5\ndo = 'fail'\nnodes = 'a[1'",
