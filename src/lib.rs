@@ -10,5 +10,6 @@ pub mod formats;
 pub mod graph;
 pub mod matcher;
 pub mod planner;
+pub mod replay;
 pub mod scheduler;
 pub mod site;

@@ -6,13 +6,16 @@
 
 pub mod error;
 mod found;
+mod yaml;
 
 pub mod count;
 pub mod duration;
 pub mod hostlist;
 pub mod idset;
+pub mod jobid;
 
 pub mod constraint;
 pub mod jgf;
+pub mod jobspec;
 pub mod r;
 pub mod swf;

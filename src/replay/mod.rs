@@ -1,0 +1,3 @@
+//! Replays: a virtual clock, traces and scenarios, metrics, reports.
+
+pub mod scenario;
