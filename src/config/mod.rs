@@ -24,3 +24,6 @@ pub use error::{ConfigError, ConfigErrors};
 pub use resource::{ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};
 pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig};
+
+#[cfg(test)]
+mod tests;

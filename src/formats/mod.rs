@@ -6,6 +6,7 @@
 
 pub mod error;
 mod found;
+mod yaml;
 
 pub mod count;
 pub mod duration;
@@ -15,5 +16,6 @@ pub mod jobid;
 
 pub mod constraint;
 pub mod jgf;
+pub mod jobspec;
 pub mod r;
 pub mod swf;
