@@ -1,3 +1,5 @@
 //! Sluice: a partitioned resource-graph scheduler for HPC clusters.
 pub mod base;
+pub mod formats;
+pub mod matcher;
 pub mod replay;

@@ -1,0 +1,13 @@
+//! Text and JSON formats: parsing and printing, with positions in every error.
+//!
+//! Decides what is accepted and how it is written; knows nothing of graphs, time or queues. Where the Flux RFCs and
+//! flux-core differ, flux-core is followed, and the module concerned says so. Every parser is total: any input gives
+//! a value or an error, in memory bounded by a small multiple of what was accepted.
+
+pub mod error;
+
+pub mod hostlist;
+pub mod idset;
+
+pub mod constraint;
+pub mod r;
