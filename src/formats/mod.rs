@@ -5,9 +5,12 @@
 //! a value or an error, in memory bounded by a small multiple of what was accepted.
 
 pub mod error;
+mod found;
 
+pub mod count;
 pub mod hostlist;
 pub mod idset;
 
 pub mod constraint;
 pub mod r;
+pub mod swf;
