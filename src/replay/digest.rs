@@ -92,6 +92,6 @@ mod tests {
         d.entry(Timestamp::from_secs(1), 3);
         d.text("batch");
         d.targets(&TargetSet::from_range(2..5));
-        assert_eq!(format!("{:016x}", d.value()), "GOLD");
+        assert_eq!(format!("{:016x}", d.value()), "dded4d8d7be8113b");
     }
 }

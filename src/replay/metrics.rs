@@ -182,8 +182,7 @@ impl Sums {
             _ => Duration::ZERO,
         };
         let mean = |sum: f64, n: u64| if n == 0 { 0.0 } else { sum / n as f64 };
-        let utilization =
-            if capacity.core_micros > 0 { self.held as f64 / capacity.core_micros as f64 } else { 0.0 };
+        let utilization = if capacity.core_micros > 0 { self.held as f64 / capacity.core_micros as f64 } else { 0.0 };
         Figures {
             jobs: self.counts,
             wait_s: waits(&mut self.waits),

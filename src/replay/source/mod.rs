@@ -9,7 +9,7 @@ mod nodelog;
 mod trace;
 
 pub use generate::{GenerateError, generate};
-pub use list::{ListError, list};
+pub use list::{ListError, Spec, list};
 pub use nodelog::{NodeEvent, NodeLogError, NodeState, read_node_log};
 pub use trace::{TraceError, trace};
 

@@ -72,7 +72,9 @@ pub enum NodeLogError {
         problem: String,
     },
     /// An event that is not known.
-    #[error("line {line}: unknown event {event}: expected resource-init, restart, online, offline, drain, undrain, resource-define or resource-update")]
+    #[error(
+        "line {line}: unknown event {event}: expected resource-init, restart, online, offline, drain, undrain, resource-define or resource-update"
+    )]
     Unknown {
         /// The line, from 1.
         line: usize,
