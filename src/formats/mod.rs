@@ -8,9 +8,11 @@ pub mod error;
 mod found;
 
 pub mod count;
+pub mod duration;
 pub mod hostlist;
 pub mod idset;
 
 pub mod constraint;
+pub mod jgf;
 pub mod r;
 pub mod swf;

@@ -6,6 +6,8 @@
 use crate::formats::constraint::Constraint;
 use crate::formats::count::Count;
 
+pub use crate::planner::Capacity as Amount;
+
 /// What one job asks for. Duration and queue stand beside it, since a match at one instant needs neither.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
@@ -43,13 +45,4 @@ pub enum Shape {
         /// What one slot holds.
         slot: Amount,
     },
-}
-
-/// An amount of cores and gpus.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
-pub struct Amount {
-    /// Cores.
-    pub cores: u32,
-    /// Gpus.
-    pub gpus: u32,
 }

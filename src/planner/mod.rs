@@ -1,5 +1,16 @@
 //! What is free, when: spans over time, for one pool and for sets of targets, cut by ownership windows.
+//!
+//! Decides whether an amount is free over an interval and when it next is. Does not decide who gets it: it knows
+//! neither queues nor jobs nor policies.
 
 mod bits;
+mod classes;
+mod plans;
+mod pool;
+mod profile;
 
 pub use bits::Bits;
+pub use classes::{ClassId, Classes, NO_CLASS};
+pub use plans::{Capacity, PlanError, Take, TargetPlans};
+pub use pool::{Pool, PoolError, SpanId};
+pub use profile::{Claim, Profile, Wanted, cut};

@@ -276,6 +276,27 @@ fn named_queues() {
     }
 }
 
+#[test]
+fn numbers_of_every_length() {
+    for digits in 1..=19 {
+        for first in ["1", "9", "-1", "-9", "0", "-0"] {
+            let number = format!("{first}{}", "7048159263748590126".get(..digits - 1).unwrap_or_default());
+            let expected: i64 = match number.parse() {
+                Ok(value) => value,
+                Err(_) => continue,
+            };
+            let text = format!("1 {number} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\t{number}");
+            let job = &parse(&text).jobs[0];
+            assert_eq!((job.submit, job.think), (expected, expected), "{number}");
+        }
+    }
+    for wrong in ["1/", "1:", "12345678x", "1234567\u{80}", "1\0", "+", "--1"] {
+        let text = format!("1 {wrong} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0");
+        let refused = read_bytes(text.as_bytes());
+        assert!(matches!(refused, Err(SwfError::Number { column: 2, .. })), "{wrong}: {refused:?}");
+    }
+}
+
 /// Equal but for line numbers and warnings.
 fn assert_same(a: &Swf, b: &Swf) {
     assert_eq!(a.header, b.header);

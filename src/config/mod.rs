@@ -1,0 +1,17 @@
+//! Configuration: TOML tables (RFC 33 and `[resource]`) to typed, validated settings.
+//!
+//! Decides what a configuration may say and what is meant where it says nothing. Strict: an unknown key, a wrong type
+//! or unit, a contradiction between keys is an error; every error is reported, not only the first, each with file,
+//! line and key. Does not read files, does not know which resources there are, and gives queues no state: whether a
+//! queue starts is not configuration.
+//!
+//! Invariants of a [`Config`] that was parsed: the default queue and every parent exist; a parent is not virtual;
+//! the policy of a queue is complete, merged key by key over its parent's and the global one.
+
+mod resource;
+mod scheduler;
+mod types;
+
+pub use resource::{ResourceConfig, ResourceEntry};
+pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};
+pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig};

@@ -1,0 +1,228 @@
+//! New versions of a graph: what is added, what is taken away, and where the rest went.
+
+use super::GraphError;
+use super::build::{Builder, Built, Draft, DraftTarget};
+use super::names::{KindId, SubsystemId, Symbol};
+use super::store::{Graph, NONE};
+use crate::base::{FastMap, FastSet, TargetSet, VertexId};
+use petgraph::graph::NodeIndex;
+
+/// Where the vertices of one version are in the next.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VertexMap {
+    new: Vec<u32>,
+}
+
+impl VertexMap {
+    /// The number of a vertex in the new version; none if it was taken away, or was never there.
+    #[inline]
+    pub fn get(&self, old: VertexId) -> Option<VertexId> {
+        let new = *self.new.get(old.index())?;
+        (new != NONE).then_some(VertexId(new))
+    }
+
+    /// All vertices of the old version with their numbers in the new one, ascending by both.
+    pub fn iter(&self) -> impl Iterator<Item = (VertexId, Option<VertexId>)> + '_ {
+        (0..self.new.len() as u32).map(|old| (VertexId(old), self.get(VertexId(old))))
+    }
+
+    /// Whether every vertex kept its number.
+    pub fn is_identity(&self) -> bool {
+        self.new.iter().enumerate().all(|(old, &new)| old as u32 == new)
+    }
+
+    /// How many vertices the old version had.
+    pub fn len(&self) -> usize {
+        self.new.len()
+    }
+
+    /// Whether the old version had none.
+    pub fn is_empty(&self) -> bool {
+        self.new.is_empty()
+    }
+}
+
+impl Graph {
+    /// A new version with another graph laid over this one. `addition` may be built from R, JGF or text.
+    ///
+    /// Trees are compared from the top: a vertex of `addition` is one of this graph if both have the same containing
+    /// vertex, kind and name, and not two different ranks; else it is added after the children that are there. Two
+    /// single roots of one kind are the same vertex whatever they are called, since R always says `cluster0`. Of
+    /// vertices that are there nothing changes; a target may gain vertices. New targets get new numbers in depth-first
+    /// order. Edges of other subsystems, and vertices outside containment, are added where they are new; for
+    /// the latter, kind and name decide.
+    ///
+    /// The second map leads from vertices of `addition` to the new version, for properties and edges of the caller's
+    /// own.
+    ///
+    /// # Errors
+    /// [`GraphError::DuplicateRank`] where a new target has the rank of another, [`GraphError::NestedTarget`],
+    /// [`GraphError::TooManyVertices`], [`GraphError::SizeOverflow`].
+    pub fn extend(&self, addition: &Graph) -> Result<(Graph, VertexMap, VertexMap), GraphError> {
+        let mut builder = self.copy_without(&TargetSet::new())?.0;
+        let images = overlay(self, addition, &mut builder)?;
+        let known: FastSet<(u32, u32, SubsystemId)> = builder.edges.iter().copied().collect();
+        for (from, to, subsystem) in addition.edges().filter(|edge| edge.2 != SubsystemId::CONTAINMENT) {
+            let subsystem = builder.names.subsystem(addition.subsystem_name(subsystem));
+            let edge = (images[from.index()], images[to.index()], subsystem);
+            if !known.contains(&edge) {
+                builder.edges.push(edge);
+            }
+        }
+        for (&(v, subsystem), path) in &addition.paths {
+            let image = images[v.index()];
+            if image as usize >= self.len() {
+                let subsystem = builder.names.subsystem(addition.subsystem_name(subsystem));
+                builder.paths.push((image, subsystem, path.clone()));
+            }
+        }
+        for target in addition.targets_in_order().iter().filter_map(|&id| addition.target(id)) {
+            let draft = images[target.vertex.index()];
+            let there = (draft as usize) < self.len()
+                && self.target_of(VertexId(draft)).and_then(|id| self.target(id)).is_some_and(|t| t.vertex.0 == draft);
+            if !there {
+                builder.targets.push(DraftTarget { draft, rank: target.rank, host: target.host.clone(), id: None });
+            }
+        }
+        let Built { graph, places } = builder.finish()?;
+        let old = VertexMap { new: places[..self.len()].iter().map(|v| v.0).collect() };
+        let added = VertexMap { new: images.iter().map(|&draft| places[draft as usize].0).collect() };
+        Ok((graph, old, added))
+    }
+
+    /// A new version without some targets and all that is in them. What contained them stays, even if nothing is
+    /// left in it. Targets that this version does not have are passed over.
+    pub fn without(&self, gone: &TargetSet) -> (Graph, VertexMap) {
+        let removed = self.copy_without(gone).and_then(|(builder, new)| Ok((builder.finish()?, new)));
+        match removed {
+            Ok((Built { graph, places }, drafts)) => {
+                let place = |draft: u32| if draft == NONE { NONE } else { places[draft as usize].0 };
+                (graph, VertexMap { new: drafts.into_iter().map(place).collect() })
+            }
+            // Less of a valid graph is a valid graph.
+            Err(error) => unreachable!("{error}"),
+        }
+    }
+
+    /// A builder of the next version with all vertices but those of some targets, and the drafts of all vertices.
+    fn copy_without(&self, gone: &TargetSet) -> Result<(Builder, Vec<u32>), GraphError> {
+        let mut builder = Builder::with_names(self.names.clone());
+        builder.version = self.version + 1;
+        builder.target_bound = self.target_bound;
+        builder.reserve(self.len());
+        let mut drafts = vec![NONE; self.len()];
+        for v in self.vertices().filter(|&v| !self.target_of(v).is_some_and(|id| gone.contains(id))) {
+            let record = self.store[NodeIndex::new(v.index())].clone();
+            let draft = builder.add_unlinked(Draft { kind: self.kind(v), size: self.size(v), record })?;
+            if self.is_contained(v) {
+                builder.link(draft, self.parent(v).map(|parent| drafts[parent.index()]));
+            } else {
+                builder.leave_loose(draft);
+            }
+            drafts[v.index()] = draft;
+        }
+        for (from, to, subsystem) in self.edges().filter(|edge| edge.2 != SubsystemId::CONTAINMENT) {
+            let (from, to) = (drafts[from.index()], drafts[to.index()]);
+            if from != NONE && to != NONE {
+                builder.edges.push((from, to, subsystem));
+            }
+        }
+        for (&(v, subsystem), path) in &self.paths {
+            if drafts[v.index()] != NONE {
+                builder.paths.push((drafts[v.index()], subsystem, path.clone()));
+            }
+        }
+        for target in self.targets_in_order().iter().filter_map(|&id| self.target(id)) {
+            let draft = drafts[target.vertex.index()];
+            if draft != NONE {
+                let id = Some(target.id);
+                builder.targets.push(DraftTarget { draft, rank: target.rank, host: target.host.clone(), id });
+            }
+        }
+        Ok((builder, drafts))
+    }
+}
+
+/// What a vertex is looked up by among its siblings.
+type Key = (KindId, String);
+
+/// Adds the vertices of `addition` that `base`, which `builder` holds in order, does not have. Gives the draft of each
+/// vertex of `addition`.
+fn overlay(base: &Graph, addition: &Graph, builder: &mut Builder) -> Result<Vec<u32>, GraphError> {
+    let mut images = vec![NONE; addition.len()];
+    let mut siblings: FastMap<u32, FastMap<Key, Vec<VertexId>>> = FastMap::default();
+    let single = |graph: &Graph| {
+        let mut roots = graph.roots();
+        roots.next().filter(|_| roots.next().is_none())
+    };
+    let same_root = single(base).zip(single(addition)).filter(|&(a, b)| {
+        base.kind_name(base.kind(a)) == addition.kind_name(addition.kind(b))
+            && base.target_of(a).is_none()
+            && addition.target_of(b).is_none()
+    });
+    for v in addition.vertices() {
+        let draft = translate(addition, v, builder);
+        let parent = addition.parent(v).map(|parent| images[parent.index()]);
+        // Below a new vertex everything is new.
+        let may_be_there = parent.is_none_or(|parent| (parent as usize) < base.len());
+        let there = match same_root {
+            Some((root, other)) if other == v => Some(root),
+            _ if !may_be_there => None,
+            _ => {
+                // Loose vertices are siblings of each other.
+                let slot = if addition.is_contained(v) { parent.unwrap_or(NONE) } else { NONE - 1 };
+                let known = siblings.entry(slot).or_insert_with(|| siblings_of(base, slot));
+                let key = (draft.kind, addition.vertex(v).name().into_owned());
+                let rank_fits = |w: VertexId| match (own_rank(base, w), own_rank(addition, v)) {
+                    (Some(a), Some(b)) => a == b,
+                    _ => true,
+                };
+                known.get(&key).and_then(|found| found.iter().copied().find(|&w| rank_fits(w)))
+            }
+        };
+        images[v.index()] = match there {
+            Some(w) => w.0,
+            None if addition.is_contained(v) => builder.add(draft, parent)?,
+            None => {
+                let draft = builder.add_unlinked(draft)?;
+                builder.leave_loose(draft);
+                draft
+            }
+        };
+    }
+    Ok(images)
+}
+
+fn siblings_of(base: &Graph, slot: u32) -> FastMap<Key, Vec<VertexId>> {
+    let mut known: FastMap<Key, Vec<VertexId>> = FastMap::default();
+    let mut add = |v: VertexId| {
+        known.entry((base.kind(v), base.vertex(v).name().into_owned())).or_default().push(v);
+    };
+    match slot {
+        NONE => base.roots().for_each(&mut add),
+        loose if loose == NONE - 1 => base.vertices().filter(|&v| !base.is_contained(v)).for_each(&mut add),
+        parent => base.children(VertexId(parent)).for_each(&mut add),
+    }
+    known
+}
+
+/// The rank of a vertex that is a target.
+fn own_rank(graph: &Graph, v: VertexId) -> Option<u32> {
+    graph.target_of(v).and_then(|id| graph.target(id)).filter(|target| target.vertex == v).map(|target| target.rank)
+}
+
+/// A vertex of one graph in the words of another.
+fn translate(from: &Graph, v: VertexId, builder: &mut Builder) -> Draft {
+    let vertex = from.vertex(v);
+    let kind = builder.names.kind(from.kind_name(vertex.kind()));
+    let basename = builder.names.symbol(vertex.basename());
+    let mut draft = Draft::new(kind, basename, vertex.id());
+    draft.size = vertex.size();
+    draft.record.unit = builder.names.symbol(vertex.unit());
+    let record = &from.store[NodeIndex::new(v.index())];
+    if record.name != Symbol::EMPTY {
+        draft.record.name = builder.names.symbol(&vertex.name());
+    }
+    draft.record.properties = record.properties.clone();
+    draft
+}

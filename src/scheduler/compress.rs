@@ -1,0 +1,108 @@
+//! conservative-compress: reservations are kept from pass to pass and only ever move earlier.
+//!
+//! A job is reserved once, at the earliest start that fits what runs (to its limits) and all reservations. When a job
+//! ends before its planned end, each reservation that is not due is taken out and put back at its earliest start, once,
+//! in queue order. Only lost capacity, changed windows and overrunning jobs move a reservation later: those that still
+//! fit where they were stay, the others are put at their earliest start. Source: A. W. Mu'alem, D. G. Feitelson,
+//! "Utilization, predictability, workloads, and user runtime estimates …", IEEE TPDS 12(6), 2001.
+
+use super::jobs::Slot;
+use super::message::PassEnd;
+use super::pass::Pass;
+use super::plan::Plan;
+use crate::base::Timestamp;
+
+impl Pass<'_> {
+    /// One pass; `fresh`: something has changed that the kept plan does not know.
+    pub(super) fn compress(&mut self, fresh: bool) -> PassEnd {
+        if fresh {
+            self.core.rebuild_plan(self.now);
+            self.keep_reservations();
+        } else if let Plan::Counts(profile) = &mut self.core.plan {
+            profile.trim(self.now);
+        }
+        let end = self.place_all();
+        self.start_due();
+        if end == PassEnd::Done {
+            self.core.sweep = false;
+        }
+        end
+    }
+
+    /// Enters the reservations in a new plan where they were, those that do not fit there at their earliest start.
+    fn keep_reservations(&mut self) {
+        let reserved = |slot: &Slot| self.core.jobs.get(*slot).reserved.as_ref().map(|r| (r.start, *slot));
+        let order = self.core.jobs.order().iter();
+        let mut kept: Vec<(Timestamp, Slot)> = order.filter_map(reserved).collect();
+        // In order of start every job that was promised something of equal targets finds some again.
+        kept.sort_by_key(|(start, _)| *start);
+        let mut displaced = Vec::new();
+        for (start, slot) in kept {
+            let start = start.max(self.now);
+            match self.core.fits(slot, start) {
+                Some(claim) => self.core.reserve(slot, start, claim),
+                None => displaced.push(slot),
+            }
+        }
+        let order = self.core.jobs.order();
+        displaced.sort_by_cached_key(|slot| order.iter().position(|s| s == slot));
+        for slot in displaced {
+            self.core.jobs.get_mut(slot).reserved = None;
+            if let Some((start, claim)) = self.core.earliest(slot, self.now) {
+                self.core.reserve(slot, start, claim);
+            }
+        }
+    }
+
+    /// Reserves for the jobs that have none, and sweeps the others if something was released early.
+    fn place_all(&mut self) -> PassEnd {
+        let depth = self.core.settings.queue_depth.unwrap_or(u32::MAX);
+        loop {
+            let at = self.progress.next;
+            if at >= self.core.jobs.order().len() || self.progress.seen >= depth {
+                return PassEnd::Done;
+            }
+            if self.examined >= self.budget {
+                return PassEnd::BudgetSpent;
+            }
+            let slot = self.core.jobs.order()[at];
+            self.progress.next += 1;
+            self.progress.seen += 1;
+            self.examined += 1;
+            let start = self.core.jobs.get(slot).reserved.as_ref().map(|r| r.start);
+            match start {
+                Some(start) if start <= self.now || !self.core.sweep => continue,
+                Some(_) => drop(self.core.unreserve(slot)),
+                None => {}
+            }
+            match self.core.earliest(slot, self.now) {
+                Some((start, claim)) => {
+                    self.core.reserve(slot, start, claim);
+                    self.core.stand(slot, self.now, super::jobs::Standing::Waiting, self.out);
+                }
+                None => self.set_aside(slot),
+            }
+        }
+    }
+
+    /// Starts what is due and notes what is planned.
+    fn start_due(&mut self) {
+        self.progress.planned.clear();
+        self.progress.first_start = Timestamp::NEVER;
+        for at in 0..self.core.jobs.order().len() {
+            let slot = self.core.jobs.order()[at];
+            let Some(start) = self.core.jobs.get(slot).reserved.as_ref().map(|r| r.start) else { continue };
+            if start <= self.now {
+                self.core.unreserve(slot);
+                if let Some(claim) = self.core.fits(slot, self.now) {
+                    self.start_planned(at, slot, claim);
+                    continue;
+                }
+                debug_assert!(false, "a due reservation fits");
+            } else {
+                self.progress.first_start = self.progress.first_start.min(start);
+                self.progress.planned.push((slot, start));
+            }
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! What all queue policies share: the jobs, the targets, a plan of the future, and the act of starting a job.
+//!
+//! A plan is made in one of two ways. While every job asks for whole targets, counts per class of equal targets are
+//! enough ([`Profile`]), and identical processors give the textbook schedules. As soon as a job asks for parts of
+//! targets, every target has a timeline of its own ([`TargetPlans`]). Reservations are carried over in either direction
+//! without moving any start.
+
+use super::filters::{Filter, Filters};
+use super::jobs::{Jobs, Run, Slot};
+use super::plan::{Plan, PlanClaim, Reserved};
+use super::resources::{Resources, add_to};
+use crate::base::{Epoch, TargetId, Timestamp};
+use crate::config::SchedulerSettings;
+use crate::matcher::{Extent, Holdings, Selection, Shape, Share, TargetOrder, Taken, place};
+use crate::planner::{Capacity, Claim, Profile, Take, TargetPlans, Wanted, cut};
+use std::sync::Arc;
+
+use super::message::Output;
+
+/// Jobs, targets, plan.
+#[derive(Clone, Debug)]
+pub(super) struct Core {
+    pub settings: SchedulerSettings,
+    pub jobs: Jobs,
+    pub filters: Filters,
+    pub res: Resources,
+    pub plan: Plan,
+    pub order: TargetOrder,
+    /// Which cores and gpus of shared targets are held; whole targets stand in `res` only.
+    pub holdings: Holdings,
+    pub epoch: Epoch,
+    /// conservative-compress: something was released early since the last sweep.
+    pub sweep: bool,
+}
+
+impl Core {
+    /// Plans anew from what runs; reservations have to be entered again.
+    pub fn rebuild_plan(&mut self, now: Timestamp) {
+        if self.jobs.any_partial() {
+            self.plan = Plan::Targets(Box::new(self.target_plans(now)));
+            return;
+        }
+        let mut profile = match std::mem::replace(&mut self.plan, Plan::Counts(Profile::default())) {
+            Plan::Counts(profile) => profile,
+            Plan::Targets(_) => Profile::default(),
+        };
+        profile.reset(now, self.res.free.iter().map(|n| *n as i32));
+        for (end, _, slot) in self.jobs.ends() {
+            for (class, n) in &self.jobs.get(*slot).run.as_ref().expect("it runs").held {
+                profile.gain((*end).max(now), *class, *n);
+            }
+        }
+        if self.res.classes.bounded() {
+            self.plan_arrivals(&mut profile, now);
+        }
+        self.plan = Plan::Counts(profile);
+    }
+
+    /// Enters the targets that other queues will hand over, and the instants at which windows open.
+    fn plan_arrivals(&self, profile: &mut Profile, now: Timestamp) {
+        for opening in self.res.classes.openings(now) {
+            profile.breakpoint(opening);
+        }
+        for class in 0..self.res.classes.len() as u32 {
+            if let Some(from) = self.res.classes.arrives(class, now) {
+                profile.gain(from, class, self.arriving(class));
+            }
+        }
+    }
+
+    /// How many targets of a class are not up.
+    pub fn arriving(&self, class: u32) -> u32 {
+        let targets = self.res.classes.targets(class);
+        (targets.len() - targets.and_len(&self.res.up)) as u32
+    }
+
+    fn target_plans(&self, now: Timestamp) -> TargetPlans {
+        let graph = &self.res.graph;
+        let capacity = |t: u32| {
+            let target = graph.target(TargetId(t));
+            target.map_or(Capacity::NONE, |x| Capacity { cores: x.cores(), gpus: x.gpus() })
+        };
+        let mut plans = TargetPlans::new((0..graph.target_bound() as u32).map(capacity));
+        plans.advance(now);
+        for t in self.res.members.iter().filter(|t| self.res.up.contains(*t)) {
+            plans.set_usable(t, true).expect("members are below the bound");
+        }
+        plans.set_windows(&self.res.windows, self.settings.release_margin);
+        for (_, job) in self.jobs.running() {
+            let run = job.run.as_ref().expect("it runs");
+            for share in &run.selection.shares {
+                if run.freed.as_ref().is_none_or(|f| !f.contains(share.target)) {
+                    let end = run.planned_end.max(now);
+                    plans.occupy(share.target, now, end, take_of(share)).expect("held targets are below the bound");
+                }
+            }
+        }
+        plans
+    }
+
+    /// Whether the plan is of the kind that the jobs need.
+    pub fn plan_fits_jobs(&self) -> bool {
+        matches!(self.plan, Plan::Targets(_)) == self.jobs.any_partial()
+    }
+
+    fn filter(&self, slot: Slot) -> &Filter {
+        self.filters.get(self.jobs.get(slot).filter)
+    }
+
+    /// The earliest start of a waiting job under the plan, and what is free for it then.
+    pub fn earliest(&self, slot: Slot, now: Timestamp) -> Option<(Timestamp, PlanClaim)> {
+        let (job, filter) = (self.jobs.get(slot), self.filter(slot));
+        match &self.plan {
+            Plan::Counts(profile) => {
+                let wanted = Wanted { min: job.min, classes: &filter.classes, duration: job.limit };
+                let (start, claim) = profile.earliest(&wanted, now, |c, s, e| self.admits(c, s, e))?;
+                Some((start, PlanClaim::Counts(claim)))
+            }
+            Plan::Targets(plans) => {
+                let shape = &job.request.shape;
+                let found = place::earliest(plans, shape, &filter.targets, &self.order, job.limit, now)?;
+                Some((found.start, PlanClaim::Targets { placement: found, slot: slot_of(shape) }))
+            }
+        }
+    }
+
+    /// What is free for a waiting job from exactly `at` on, if enough.
+    pub fn fits(&self, slot: Slot, at: Timestamp) -> Option<PlanClaim> {
+        let (job, filter) = (self.jobs.get(slot), self.filter(slot));
+        match &self.plan {
+            Plan::Counts(profile) => {
+                let wanted = Wanted { min: job.min, classes: &filter.classes, duration: job.limit };
+                profile.fits(&wanted, at, |c, s, e| self.admits(c, s, e)).map(PlanClaim::Counts)
+            }
+            Plan::Targets(plans) => {
+                let shape = &job.request.shape;
+                let placement = place::fits(plans, shape, &filter.targets, &self.order, at, at + job.limit)?;
+                Some(PlanClaim::Targets { placement, slot: slot_of(shape) })
+            }
+        }
+    }
+
+    /// Whether a window of the class holds a run from `start` to `end` and the release after it.
+    #[inline]
+    pub fn admits(&self, class: u32, start: Timestamp, end: Timestamp) -> bool {
+        self.res.classes.admits(class, start, end + self.settings.release_margin)
+    }
+
+    /// Reserves for a waiting job, taking no more than it needs.
+    pub fn reserve(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) {
+        let claim = match claim {
+            PlanClaim::Counts(free) => PlanClaim::Counts(cut(free, self.jobs.get(slot).min)),
+            placement => placement,
+        };
+        let until = start + self.jobs.get(slot).limit;
+        self.plan.occupy(&claim, start, until);
+        self.jobs.get_mut(slot).reserved = Some(Reserved { start, until, claim: Some(claim) });
+    }
+
+    /// Takes a waiting job's reservation out of the plan.
+    pub fn unreserve(&mut self, slot: Slot) -> Option<Reserved> {
+        let reserved = self.jobs.get_mut(slot).reserved.take()?;
+        if let Some(claim) = &reserved.claim {
+            self.plan.vacate(claim, reserved.start, reserved.until);
+        }
+        Some(reserved)
+    }
+
+    /// Starts a waiting job on what the plan says is free for it, and enters it in the plan.
+    pub fn start_planned(&mut self, slot: Slot, now: Timestamp, claim: PlanClaim, out: &mut Vec<Output>) {
+        match claim {
+            PlanClaim::Counts(caps) => {
+                let free = caps.iter().map(|(_, n)| n).sum();
+                self.start_whole(slot, now, self.amount(slot, free), &caps, out);
+                let run = self.jobs.get(slot).run.as_ref().expect("it runs");
+                let (held, end) = (PlanClaim::Counts(run.held.clone()), run.planned_end);
+                self.plan.occupy(&held, now, end);
+            }
+            PlanClaim::Targets { placement, slot: size } => {
+                let shape = &self.jobs.get(slot).request.shape;
+                let selection = place::realise(&placement, shape, &self.holdings, &self.res.graph, &self.order);
+                self.begin(slot, now, selection, out);
+                let end = self.jobs.get(slot).run.as_ref().expect("it runs").planned_end;
+                self.plan.occupy(&PlanClaim::Targets { placement, slot: size }, now, end);
+            }
+        }
+    }
+
+    /// How many targets a job takes of so many free ones.
+    #[inline]
+    pub fn amount(&self, slot: Slot, free: u32) -> u32 {
+        let job = self.jobs.get(slot);
+        match &job.request.shape {
+            Shape::Whole { nodes, .. } if job.ranged => nodes.largest_at_most(free.into()).unwrap_or(0) as u32,
+            _ => job.min,
+        }
+    }
+
+    /// Starts a waiting job on `n` whole idle targets, of each class at most what `caps` says.
+    pub fn start_whole(&mut self, slot: Slot, now: Timestamp, n: u32, caps: &Claim, out: &mut Vec<Output>) {
+        let shares = self.pick(slot, n, caps);
+        let job = self.jobs.get(slot);
+        let per_node = match job.request.shape {
+            Shape::Whole { slots_per_node, .. } => slots_per_node,
+            Shape::Nodes { .. } | Shape::Slots { .. } => 1,
+        };
+        let selection = Selection { shares, nslots: n.saturating_mul(per_node).max(1) };
+        self.begin(slot, now, selection, out);
+    }
+
+    /// `n` idle targets that may serve the job, in the order of the match policy.
+    fn pick(&self, slot: Slot, n: u32, caps: &Claim) -> Vec<Share> {
+        let filter = self.filter(slot);
+        let mut shares = Vec::with_capacity(n as usize);
+        let share = |target| Share { target, extent: Extent::Whole };
+        let bound = filter.classes.iter().any(|c| {
+            let cap = caps.iter().find(|(class, _)| class == c).map_or(0, |(_, n)| *n);
+            cap < self.res.free[*c as usize]
+        });
+        if !bound || filter.classes.len() == 1 {
+            self.order.take(&self.res.idle, &filter.targets, n as usize, |t| shares.push(share(t)));
+        } else {
+            let mut left = caps.clone();
+            self.order.visit(&self.res.idle, &filter.targets, |t| {
+                let class = self.res.classes.of(t);
+                if let Some((_, cap)) = left.iter_mut().find(|(c, cap)| *c == class && *cap > 0) {
+                    *cap -= 1;
+                    shares.push(share(t));
+                }
+                shares.len() < n as usize
+            });
+        }
+        debug_assert_eq!(shares.len(), n as usize, "the counts promised more than is idle");
+        if !self.order.is_ascending() {
+            shares.sort_unstable_by_key(|s| s.target);
+        }
+        shares
+    }
+
+    /// Hands a selection to a waiting job.
+    fn begin(&mut self, slot: Slot, now: Timestamp, selection: Selection, out: &mut Vec<Output>) {
+        let job = self.jobs.get(slot);
+        let (id, limit) = (job.id, job.limit);
+        let selection = Arc::new(selection);
+        let held = self.hold(slot, &selection, !limit.is_infinite(), |_| true);
+        let run = Run {
+            selection: Arc::clone(&selection),
+            started: now,
+            planned_end: now + limit,
+            overruns: 0,
+            freed: None,
+            held,
+        };
+        self.jobs.start(slot, run);
+        out.push(Output::Alloc { job: id, selection, epoch: self.epoch });
+    }
+
+    /// Marks the shares for which `still` holds as held; how many up targets of each class that are.
+    pub fn hold(
+        &mut self,
+        slot: Slot,
+        selection: &Selection,
+        finite: bool,
+        still: impl Fn(TargetId) -> bool,
+    ) -> Claim {
+        let mut held = Claim::new();
+        for share in selection.shares.iter().filter(|s| still(s.target)) {
+            match &share.extent {
+                Extent::Whole => {
+                    self.res.take(share.target, slot, finite);
+                    let class = self.res.classes.of(share.target);
+                    if class != crate::planner::NO_CLASS && self.res.up.contains(share.target) {
+                        add_to(&mut held, class, 1);
+                    }
+                }
+                Extent::Part(_) => self.res.share(share.target),
+            }
+            if self.holdings.is_tracking() {
+                self.holdings.hold(share);
+            }
+        }
+        held
+    }
+
+    /// A running job gives shares back. `None`: all that it still holds.
+    pub fn give_back(&mut self, slot: Slot, now: Timestamp, shares: Vec<Share>) {
+        let run = self.jobs.get(slot).run.as_ref().expect("it runs");
+        let (finite, end) = (!run.planned_end.is_never(), run.planned_end);
+        let mut returned = Claim::new();
+        for share in &shares {
+            let t = share.target;
+            match &share.extent {
+                Extent::Whole => {
+                    let class = self.res.classes.of(t);
+                    if class != crate::planner::NO_CLASS && self.res.up.contains(t) {
+                        add_to(&mut returned, class, 1);
+                    }
+                    self.res.give_back(t, finite);
+                }
+                Extent::Part(_) => self.res.unshare(t),
+            }
+            if self.holdings.is_tracking() {
+                self.holdings.release(share);
+            }
+        }
+        if matches!(self.plan, Plan::Counts(_)) {
+            self.plan.vacate(&PlanClaim::Counts(returned.clone()), now, end);
+        }
+        let run = self.jobs.get_mut(slot).run.as_mut().expect("it runs");
+        for (class, n) in returned {
+            super::resources::take_from(&mut run.held, class, n);
+        }
+    }
+}
+
+/// What a share takes of its target, for the plan.
+pub(super) fn take_of(share: &Share) -> Take {
+    match &share.extent {
+        Extent::Whole => Take::Whole,
+        Extent::Part(part) => Take::Amount(Capacity { cores: part.cores.len(), gpus: part.gpus.len() }),
+    }
+}
+
+/// What one slot of a request holds.
+fn slot_of(shape: &Shape) -> Capacity {
+    match shape {
+        Shape::Whole { at_least, .. } => *at_least,
+        Shape::Nodes { slot, .. } | Shape::Slots { slot, .. } => *slot,
+    }
+}

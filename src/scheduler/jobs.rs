@@ -1,0 +1,310 @@
+//! The jobs of one scheduler: a dense table of all, the waiting ones in order, the running ones by planned end.
+//!
+//! Decides the order (priority, then submit time, then id) and nothing else.
+
+use super::filters::FilterId;
+use super::plan::Reserved;
+use crate::base::{Duration, FastMap, JobId, Priority, TargetId, TargetSet, Timestamp};
+use crate::matcher::{Request, Selection, Shape};
+use crate::planner::Claim;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+/// The place of a job in the table; reused after the job is gone.
+pub(super) type Slot = u32;
+
+/// No job.
+pub(super) const NO_SLOT: Slot = Slot::MAX;
+
+/// What was last said about a waiting job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Standing {
+    /// It is in the reservation window or behind it.
+    #[default]
+    Waiting,
+    /// Nothing planned will ever let it fit.
+    NoFiniteStart,
+    /// It is longer than every window.
+    ExceedsWindow,
+}
+
+/// A job that waits or runs.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub id: JobId,
+    pub priority: Priority,
+    pub submitted: Timestamp,
+    pub limit: Duration,
+    pub request: Arc<Request>,
+    pub filter: FilterId,
+    /// The least number of whole targets; 1 where parts of targets are asked for.
+    pub min: u32,
+    /// Whether the number of whole targets may be larger than `min`.
+    pub ranged: bool,
+    /// The planned start that was last reported; never: none.
+    pub planned: Timestamp,
+    pub standing: Standing,
+    pub reserved: Option<Reserved>,
+    /// `None`: it waits.
+    pub run: Option<Run>,
+}
+
+/// What only a running job has.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub selection: Arc<Selection>,
+    pub started: Timestamp,
+    pub planned_end: Timestamp,
+    pub overruns: u32,
+    /// The targets that it has released already.
+    pub freed: Option<Box<TargetSet>>,
+    /// How many up targets of each class return when it ends; kept only while plans are made by counts.
+    pub held: Claim,
+}
+
+impl Run {
+    /// The targets that are still held.
+    pub fn targets(&self) -> impl Iterator<Item = TargetId> + '_ {
+        let freed = self.freed.as_deref();
+        self.selection.targets().filter(move |t| freed.is_none_or(|f| !f.contains(*t)))
+    }
+}
+
+impl Job {
+    /// Whether it asks for parts of targets.
+    pub fn is_partial(&self) -> bool {
+        !matches!(self.request.shape, Shape::Whole { .. })
+    }
+
+    fn key(&self) -> Key {
+        (Reverse(self.priority), self.submitted, self.id)
+    }
+}
+
+type Key = (Reverse<Priority>, Timestamp, JobId);
+
+/// All jobs of a scheduler.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Jobs {
+    slots: FastMap<JobId, Slot>,
+    table: Vec<Option<Job>>,
+    vacant: Vec<Slot>,
+    /// The waiting jobs in order, with the least number of targets beside them for a fast scan.
+    order: Vec<Slot>,
+    keys: Vec<Key>,
+    need: Vec<u32>,
+    /// The running jobs with a finite planned end, ascending by (end, id).
+    ends: Vec<(Timestamp, JobId, Slot)>,
+    running: usize,
+    /// How many jobs, waiting or running, ask for parts of targets.
+    partial: usize,
+}
+
+impl Jobs {
+    pub fn slot(&self, id: JobId) -> Option<Slot> {
+        self.slots.get(&id).copied()
+    }
+
+    #[inline]
+    pub fn get(&self, slot: Slot) -> &Job {
+        self.table[slot as usize].as_ref().expect("a slot in use")
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, slot: Slot) -> &mut Job {
+        self.table[slot as usize].as_mut().expect("a slot in use")
+    }
+
+    fn add(&mut self, job: Job) -> Slot {
+        self.partial += usize::from(job.is_partial());
+        let slot = self.vacant.pop().unwrap_or_else(|| {
+            self.table.push(None);
+            self.table.len() as Slot - 1
+        });
+        self.slots.insert(job.id, slot);
+        self.table[slot as usize] = Some(job);
+        slot
+    }
+
+    /// Adds a waiting job; its position in the order.
+    pub fn add_waiting(&mut self, job: Job) -> usize {
+        let (key, need) = (job.key(), job.min);
+        let slot = self.add(job);
+        let at = match self.keys.last() {
+            Some(last) if *last > key => self.keys.partition_point(|k| *k < key),
+            _ => self.keys.len(),
+        };
+        self.keys.insert(at, key);
+        self.order.insert(at, slot);
+        self.need.insert(at, need);
+        at
+    }
+
+    /// Adds a job that runs already.
+    pub fn add_running(&mut self, job: Job) -> Slot {
+        let end = job.run.as_ref().expect("a running job").planned_end;
+        let id = job.id;
+        let slot = self.add(job);
+        self.running += 1;
+        self.insert_end(end, id, slot);
+        slot
+    }
+
+    /// Takes a job out of the table for good; it must neither wait nor have an end any more.
+    fn drop_slot(&mut self, slot: Slot) -> Job {
+        let job = self.table[slot as usize].take().expect("a slot in use");
+        self.partial -= usize::from(job.is_partial());
+        self.slots.remove(&job.id);
+        self.vacant.push(slot);
+        job
+    }
+
+    fn position(&self, slot: Slot) -> Option<usize> {
+        let key = self.get(slot).key();
+        let at = self.keys.partition_point(|k| *k < key);
+        (self.order.get(at) == Some(&slot)).then_some(at)
+    }
+
+    /// Removes a waiting job.
+    pub fn remove_waiting(&mut self, slot: Slot) -> Option<Job> {
+        let at = self.position(slot)?;
+        self.remove_at(at);
+        Some(self.drop_slot(slot))
+    }
+
+    fn remove_at(&mut self, at: usize) {
+        self.keys.remove(at);
+        self.order.remove(at);
+        self.need.remove(at);
+    }
+
+    /// Removes a running job.
+    pub fn remove_running(&mut self, slot: Slot) -> Job {
+        self.remove_end(slot);
+        self.running -= 1;
+        self.drop_slot(slot)
+    }
+
+    /// Gives a waiting job another priority.
+    pub fn reprioritize(&mut self, slot: Slot, priority: Priority) {
+        if let Some(at) = self.position(slot) {
+            self.remove_at(at);
+            self.get_mut(slot).priority = priority;
+            let key = self.get(slot).key();
+            let at = self.keys.partition_point(|k| *k < key);
+            self.keys.insert(at, key);
+            self.order.insert(at, slot);
+            self.need.insert(at, self.get(slot).min);
+        }
+    }
+
+    /// The waiting jobs in order.
+    #[inline]
+    pub fn order(&self) -> &[Slot] {
+        &self.order
+    }
+
+    /// The least numbers of targets, in order.
+    #[inline]
+    pub fn need(&self) -> &[u32] {
+        &self.need
+    }
+
+    /// A waiting job starts. It stays in the order until [`Jobs::forget_started`].
+    pub fn start(&mut self, slot: Slot, run: Run) {
+        let end = run.planned_end;
+        let job = self.get_mut(slot);
+        let id = job.id;
+        job.run = Some(run);
+        job.reserved = None;
+        job.planned = Timestamp::NEVER;
+        self.running += 1;
+        self.insert_end(end, id, slot);
+    }
+
+    /// Takes the jobs that started out of the order; `positions` ascending.
+    pub fn forget_started(&mut self, positions: &[usize]) {
+        match positions {
+            [] => {}
+            [at] => self.remove_at(*at),
+            [first, ..] => {
+                let (mut write, mut next) = (*first, 0);
+                for read in *first..self.order.len() {
+                    if positions.get(next) == Some(&read) {
+                        next += 1;
+                        continue;
+                    }
+                    self.keys[write] = self.keys[read];
+                    self.order[write] = self.order[read];
+                    self.need[write] = self.need[read];
+                    write += 1;
+                }
+                self.keys.truncate(write);
+                self.order.truncate(write);
+                self.need.truncate(write);
+            }
+        }
+    }
+
+    fn insert_end(&mut self, end: Timestamp, id: JobId, slot: Slot) {
+        if !end.is_never() {
+            let at = self.ends.partition_point(|(e, i, _)| (*e, *i) < (end, id));
+            self.ends.insert(at, (end, id, slot));
+        }
+    }
+
+    fn remove_end(&mut self, slot: Slot) {
+        let job = self.get(slot);
+        let end = job.run.as_ref().expect("a running job").planned_end;
+        if !end.is_never() {
+            let id = job.id;
+            let at = self.ends.partition_point(|(e, i, _)| (*e, *i) < (end, id));
+            self.ends.remove(at);
+        }
+    }
+
+    /// Gives a running job another planned end.
+    pub fn set_end(&mut self, slot: Slot, end: Timestamp) {
+        self.remove_end(slot);
+        let job = self.get_mut(slot);
+        job.run.as_mut().expect("a running job").planned_end = end;
+        let id = job.id;
+        self.insert_end(end, id, slot);
+    }
+
+    /// The running jobs with a finite planned end, earliest first.
+    #[inline]
+    pub fn ends(&self) -> &[(Timestamp, JobId, Slot)] {
+        &self.ends
+    }
+
+    /// All running jobs, by slot.
+    pub fn running(&self) -> impl Iterator<Item = (Slot, &Job)> {
+        let jobs = self.table.iter().enumerate();
+        jobs.filter_map(|(i, j)| j.as_ref().filter(|j| j.run.is_some()).map(|j| (i as Slot, j)))
+    }
+
+    /// How many run.
+    pub fn running_len(&self) -> usize {
+        self.running
+    }
+
+    /// Whether any job asks for parts of targets.
+    #[inline]
+    pub fn any_partial(&self) -> bool {
+        self.partial > 0
+    }
+
+    /// Every job, waiting or running, by slot.
+    pub fn slots_in_use(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.table.iter().enumerate().filter(|(_, j)| j.is_some()).map(|(i, _)| i as Slot)
+    }
+
+    /// Changes the scan key of a waiting job after its request was read anew.
+    pub fn set_min(&mut self, slot: Slot, min: u32) {
+        self.get_mut(slot).min = min;
+        if let Some(at) = self.position(slot) {
+            self.need[at] = min;
+        }
+    }
+}

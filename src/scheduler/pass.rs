@@ -1,0 +1,251 @@
+//! One pass over the waiting jobs, by queue policy.
+//!
+//! A pass looks at the jobs in order. What it has found out stays valid until something is released, comes up, goes down,
+//! changes its place or overruns: jobs that arrive meanwhile at the end of the order are then looked at alone, and a
+//! pass whose budget was spent goes on where it stopped. Both are the same continuation ([`Progress`]).
+//!
+//! | policy | the first job that cannot start | the jobs behind it |
+//! |---|---|---|
+//! | fcfs | ends the pass | wait |
+//! | easy | is reserved | may start if they do not delay it |
+//! | hybrid | is reserved, and so are the next, `reservation-depth` in all | may start if they delay none |
+//! | conservative | is reserved, and so are all others | may start if they delay none |
+//! | conservative-compress | see `compress` | |
+//!
+//! A job that nothing planned will ever let fit is set aside with its reason and counts for no depth.
+
+use super::core::Core;
+use super::jobs::{Slot, Standing};
+use super::message::{Output, PassEnd};
+use super::plan::{Plan, PlanClaim};
+use super::window::Head;
+use crate::base::Timestamp;
+use crate::config::QueuePolicy;
+use crate::planner::Claim;
+use smallvec::SmallVec;
+
+/// How far a pass has come.
+#[derive(Clone, Debug)]
+pub(super) struct Progress {
+    /// The position in the order at which it goes on.
+    pub next: usize,
+    /// How many jobs count for the queue-depth so far.
+    pub seen: u32,
+    /// How many reservations there are.
+    pub reserved: u32,
+    /// The reservation of easy.
+    pub head: Option<Head>,
+    /// Whether nothing may start any more (fcfs).
+    pub closed: bool,
+    /// The earliest start that is reserved: from then on nothing of this holds.
+    pub first_start: Timestamp,
+    /// The jobs with reservations, in order.
+    pub planned: Vec<(Slot, Timestamp)>,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self {
+            next: 0,
+            seen: 0,
+            reserved: 0,
+            head: None,
+            closed: false,
+            first_start: Timestamp::NEVER,
+            planned: Vec::new(),
+        }
+    }
+}
+
+/// One run of a pass.
+pub(super) struct Pass<'a> {
+    pub core: &'a mut Core,
+    pub progress: &'a mut Progress,
+    pub now: Timestamp,
+    pub budget: usize,
+    pub out: &'a mut Vec<Output>,
+    pub examined: usize,
+    /// Positions of the jobs that have started, ascending.
+    pub started: SmallVec<[usize; 16]>,
+}
+
+impl Pass<'_> {
+    /// Looks at the jobs from where the progress stands; `fresh`: from the start, with a new plan.
+    pub fn run(&mut self, fresh: bool) -> PassEnd {
+        let by_counts = !self.core.jobs.any_partial();
+        let end = match self.core.settings.queue_policy {
+            QueuePolicy::Fcfs | QueuePolicy::Easy if by_counts => self.with_head(),
+            QueuePolicy::Fcfs | QueuePolicy::Easy => self.with_plan(fresh, 1),
+            QueuePolicy::Hybrid => self.with_plan(fresh, self.core.settings.reservation_depth),
+            QueuePolicy::Conservative => self.with_plan(fresh, u32::MAX),
+            QueuePolicy::ConservativeCompress => self.compress(fresh),
+        };
+        self.core.jobs.forget_started(&self.started);
+        self.progress.next -= self.started.partition_point(|at| *at < self.progress.next);
+        end
+    }
+
+    /// Whether the pass ends before the next job, and how.
+    fn stop(&self) -> Option<PassEnd> {
+        let depth = self.core.settings.queue_depth.unwrap_or(u32::MAX);
+        if self.progress.next >= self.core.jobs.order().len() || self.progress.seen >= depth || self.progress.closed {
+            Some(PassEnd::Done)
+        } else if self.examined >= self.budget {
+            Some(PassEnd::BudgetSpent)
+        } else {
+            None
+        }
+    }
+
+    /// fcfs and easy while all jobs ask for whole targets.
+    fn with_head(&mut self) -> PassEnd {
+        let mut idle: u32 = self.core.res.free.iter().sum();
+        loop {
+            if let Some(end) = self.stop() {
+                return end;
+            }
+            let at = self.progress.next;
+            if self.progress.head.is_some() && self.skip_larger(idle) {
+                continue;
+            }
+            let slot = self.core.jobs.order()[at];
+            self.progress.next += 1;
+            self.examined += 1;
+            self.progress.seen += 1;
+            if let Some(caps) = self.free_now(slot) {
+                self.start(at, slot, &caps);
+                idle = self.core.res.free.iter().sum();
+            } else if self.progress.head.is_none() {
+                self.block(slot);
+            }
+        }
+    }
+
+    /// Steps over the jobs that need more than all idle targets, as far as depth and budget go; whether any was.
+    fn skip_larger(&mut self, idle: u32) -> bool {
+        let depth = self.core.settings.queue_depth.unwrap_or(u32::MAX) - self.progress.seen;
+        let most = (self.budget - self.examined).min(depth as usize);
+        let need = &self.core.jobs.need()[self.progress.next..];
+        let need = &need[..need.len().min(most)];
+        let skipped = need.iter().position(|n| *n <= idle).unwrap_or(need.len());
+        self.progress.next += skipped;
+        self.progress.seen += skipped as u32;
+        self.examined += skipped;
+        skipped > 0
+    }
+
+    /// How many targets of each class a job may take now, if that is enough.
+    fn free_now(&self, slot: Slot) -> Option<Claim> {
+        let job = self.core.jobs.get(slot);
+        let classes = &self.core.filters.get(job.filter).classes;
+        let end = self.now + job.limit;
+        let head = self.progress.head.as_ref().filter(|h| end > h.start);
+        let bounded = self.core.res.classes.bounded();
+        let mut sum = 0;
+        let mut caps = Claim::new();
+        for class in classes {
+            let mut n = self.core.res.free[*class as usize];
+            if let Some(left) = head.and_then(|h| h.left(*class)) {
+                n = n.min(left);
+            }
+            if n > 0 && (!bounded || self.core.admits(*class, self.now, end)) {
+                sum += n;
+                caps.push((*class, n));
+            }
+        }
+        (sum >= job.min).then_some(caps)
+    }
+
+    fn start(&mut self, at: usize, slot: Slot, caps: &Claim) {
+        let n = self.core.amount(slot, caps.iter().map(|(_, n)| n).sum());
+        self.core.start_whole(slot, self.now, n, caps, self.out);
+        self.started.push(at);
+        let run = self.core.jobs.get(slot).run.as_ref().expect("it has started");
+        if let Some(head) = &mut self.progress.head {
+            if run.planned_end > head.start {
+                head.used(&run.held);
+            }
+        }
+    }
+
+    /// The first job that cannot start: reserved, or in the way, or set aside.
+    fn block(&mut self, slot: Slot) {
+        if self.core.settings.queue_policy == QueuePolicy::Fcfs {
+            if self.core.would_fit_up(slot) || self.core.shadow(slot, self.now).is_some() {
+                self.core.stand(slot, self.now, Standing::Waiting, self.out);
+                self.progress.closed = true;
+            } else {
+                self.set_aside(slot);
+            }
+            return;
+        }
+        match if self.core.may_fit(slot) { self.core.shadow(slot, self.now) } else { None } {
+            Some(head) => {
+                self.plan(slot, head.start);
+                self.progress.head = Some(head);
+            }
+            None => self.set_aside(slot),
+        }
+    }
+
+    /// Notes a reservation.
+    pub(super) fn plan(&mut self, slot: Slot, start: Timestamp) {
+        self.core.stand(slot, self.now, Standing::Waiting, self.out);
+        self.progress.reserved += 1;
+        self.progress.first_start = self.progress.first_start.min(start);
+        self.progress.planned.push((slot, start));
+    }
+
+    /// Nothing planned will ever let the job fit: it counts for no depth.
+    pub(super) fn set_aside(&mut self, slot: Slot) {
+        self.progress.seen -= 1;
+        let standing = self.core.hopeless(slot, self.now);
+        self.core.stand(slot, self.now, standing, self.out);
+    }
+
+    /// All policies that enter reservations in a plan, `depth` of them.
+    fn with_plan(&mut self, fresh: bool, depth: u32) -> PassEnd {
+        if fresh {
+            self.core.rebuild_plan(self.now);
+        }
+        let fcfs = self.core.settings.queue_policy == QueuePolicy::Fcfs;
+        loop {
+            if let Some(end) = self.stop() {
+                return end;
+            }
+            let reserving = self.progress.reserved < depth;
+            if !reserving && matches!(self.core.plan, Plan::Counts(_)) {
+                let idle = self.core.res.free.iter().sum();
+                if self.skip_larger(idle) {
+                    continue;
+                }
+            }
+            let at = self.progress.next;
+            let slot = self.core.jobs.order()[at];
+            self.progress.next += 1;
+            self.examined += 1;
+            self.progress.seen += 1;
+            if !reserving {
+                if let Some(claim) = self.core.fits(slot, self.now) {
+                    self.start_planned(at, slot, claim);
+                }
+                continue;
+            }
+            match self.core.earliest(slot, self.now) {
+                Some((start, claim)) if start <= self.now => self.start_planned(at, slot, claim),
+                Some(_) if fcfs => self.progress.closed = true,
+                Some((start, claim)) => {
+                    self.core.reserve(slot, start, claim);
+                    self.plan(slot, start);
+                }
+                None if fcfs && self.core.would_fit_up(slot) => self.progress.closed = true,
+                None => self.set_aside(slot),
+            }
+        }
+    }
+
+    pub(super) fn start_planned(&mut self, at: usize, slot: Slot, claim: PlanClaim) {
+        self.core.start_planned(slot, self.now, claim, self.out);
+        self.started.push(at);
+    }
+}

@@ -1,0 +1,110 @@
+//! Why a job waits: judged when somebody asks, or when a job leaves or re-enters the reservation window.
+
+use super::core::Core;
+use super::jobs::{Slot, Standing};
+use super::message::Output;
+use crate::base::{Duration, Timestamp};
+use crate::matcher::{Reason, Shape, Shortage, satisfiable};
+
+impl Core {
+    /// Whether the job would fit on what is up if nothing ran.
+    pub(super) fn would_fit_up(&self, slot: Slot) -> bool {
+        let job = self.jobs.get(slot);
+        let mut targets = self.filters.get(job.filter).targets.clone();
+        targets.and(&self.res.up);
+        satisfiable(&job.request, &self.res.graph, &targets).is_ok()
+    }
+
+    /// Whether anything planned may let the job fit. Never false when it may; costs a sum over classes.
+    pub(super) fn may_fit(&self, slot: Slot) -> bool {
+        let job = self.jobs.get(slot);
+        let classes = &self.filters.get(job.filter).classes;
+        self.res.classes.bounded()
+            || classes.iter().map(|c| u64::from(self.res.finite[*c as usize])).sum::<u64>() >= u64::from(job.min)
+    }
+
+    /// Which kind of hopeless a job is that has no finite start.
+    pub(super) fn hopeless(&self, slot: Slot, now: Timestamp) -> Standing {
+        let limit = self.jobs.get(slot).limit + self.settings.release_margin;
+        match self.longest_window(slot, now) {
+            Some(longest) if longest < limit => Standing::ExceedsWindow,
+            _ => Standing::NoFiniteStart,
+        }
+    }
+
+    /// The longest time for which the queue has, or will have, enough of the targets that may serve a job; `None` if
+    /// there is no bound.
+    fn longest_window(&self, slot: Slot, now: Timestamp) -> Option<Duration> {
+        let job = self.jobs.get(slot);
+        // Classes by their longest window, longest first: as many of them as the job needs.
+        let mut spans: Vec<(Duration, usize)> = Vec::new();
+        for class in &self.filters.get(job.filter).classes {
+            let members = self.res.classes.targets(*class).len();
+            let longest = match self.res.classes.windows(*class) {
+                None => Duration::INFINITE,
+                Some(windows) => {
+                    let left = windows.iter().map(|w| w.until.since(w.from.max(now)));
+                    left.max().unwrap_or(Duration::ZERO)
+                }
+            };
+            spans.push((longest, members));
+        }
+        spans.sort_unstable_by(|a, b| b.cmp(a));
+        let mut members = 0;
+        let enough = spans.iter().find(|(_, n)| {
+            members += n;
+            members >= job.min as usize
+        });
+        enough.or(spans.last()).map(|(longest, _)| *longest).filter(|longest| !longest.is_infinite())
+    }
+
+    /// Notes how a waiting job stands and says so when that has changed.
+    pub(super) fn stand(&mut self, slot: Slot, now: Timestamp, standing: Standing, out: &mut Vec<Output>) {
+        if self.jobs.get(slot).standing != standing {
+            self.jobs.get_mut(slot).standing = standing;
+            let reason = self.reason(slot, now);
+            out.push(Output::Annotate { job: self.jobs.get(slot).id, reason });
+        }
+    }
+
+    /// Why a waiting job does not start.
+    pub(super) fn reason(&self, slot: Slot, now: Timestamp) -> Reason {
+        let job = self.jobs.get(slot);
+        match job.standing {
+            Standing::NoFiniteStart => Reason::NoFiniteStart(self.shortage(slot, |core, c| core.res.finite[c as usize])),
+            Standing::ExceedsWindow => {
+                let longest = self.longest_window(slot, now).unwrap_or(Duration::INFINITE);
+                Reason::ExceedsWindow { limit: job.limit, longest }
+            }
+            Standing::Waiting => {
+                let shortage = self.shortage(slot, |core, c| core.res.free[c as usize]);
+                Reason::Busy { shortage, start: (!job.planned.is_never()).then_some(job.planned) }
+            }
+        }
+    }
+
+    /// What is asked and how much of it there is by some count per class.
+    fn shortage(&self, slot: Slot, count: impl Fn(&Core, u32) -> u32) -> Shortage {
+        let job = self.jobs.get(slot);
+        let classes = &self.filters.get(job.filter).classes;
+        let available = classes.iter().map(|c| u64::from(count(self, *c))).sum();
+        let (resource, asked) = match &job.request.shape {
+            Shape::Whole { nodes, .. } | Shape::Nodes { nodes, .. } => ("node", nodes.min()),
+            Shape::Slots { slots, .. } => ("slot", slots.min()),
+        };
+        Shortage { resource: resource.into(), level: "queue".into(), asked, available }
+    }
+
+    /// Which job stands in front of a waiting one, and when that is planned, if a reservation is what keeps it waiting.
+    pub(super) fn kept_by(&self, slot: Slot, now: Timestamp) -> Option<Reason> {
+        let job = self.jobs.get(slot);
+        let classes = &self.filters.get(job.filter).classes;
+        let free: u64 = classes.iter().map(|c| u64::from(self.res.free[*c as usize])).sum();
+        if self.jobs.any_partial() || free < u64::from(job.min) {
+            return None;
+        }
+        let ahead = self.jobs.order().iter().take_while(|s| **s != slot);
+        let mut planned = ahead.map(|s| self.jobs.get(*s)).filter(|j| j.planned > now && !j.planned.is_never());
+        planned.next().map(|j| Reason::Reserved { by: j.id, at: j.planned })
+    }
+}
