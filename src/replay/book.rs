@@ -2,6 +2,7 @@
 //!
 //! Decides nothing; holds what reports need. A job that was requeued has the times of its last run.
 
+use super::metrics::JobCounts;
 use crate::base::Timestamp;
 use crate::matcher::Selection;
 use std::sync::Arc;
@@ -48,6 +49,7 @@ pub struct Book {
     pub requeued: Vec<u64>,
     /// Core-seconds that runs of jobs held without bringing them to an end (they were requeued), in core-microseconds, by queue.
     pub lost: Vec<i128>,
+    counts: [u64; 8],
     keep_selections: bool,
 }
 
@@ -67,6 +69,7 @@ impl Book {
             queues: Vec::new(),
             requeued: Vec::new(),
             lost: Vec::new(),
+            counts: [jobs as u64, 0, 0, 0, 0, 0, 0, 0],
             keep_selections,
         }
     }
@@ -82,10 +85,34 @@ impl Book {
         (self.queues.len() - 1).min(usize::from(NO_QUEUE - 1)) as u16
     }
 
+    /// A job changes its state.
+    #[inline]
+    pub fn set_state(&mut self, slot: usize, state: JobState) {
+        let before = std::mem::replace(&mut self.state[slot], state);
+        self.counts[before as usize] -= 1;
+        self.counts[state as usize] += 1;
+    }
+
+    /// How many jobs are where.
+    pub fn counts(&self) -> JobCounts {
+        let of = |state: JobState| self.counts[state as usize];
+        JobCounts {
+            submitted: self.state.len() as u64 - of(JobState::Unsubmitted),
+            completed: of(JobState::Completed),
+            failed: of(JobState::Failed),
+            cancelled: of(JobState::Cancelled),
+            denied: of(JobState::Denied),
+            pending: of(JobState::Pending),
+            held: of(JobState::Held),
+            running: of(JobState::Running),
+            requeued: self.requeued.iter().sum(),
+        }
+    }
+
     /// A job starts.
     #[inline]
     pub fn started(&mut self, slot: usize, now: Timestamp, queue: u16, selection: Arc<Selection>) {
-        self.state[slot] = JobState::Running;
+        self.set_state(slot, JobState::Running);
         self.start[slot] = now;
         self.end[slot] = Timestamp::NEVER;
         self.queue[slot] = queue;
@@ -96,7 +123,7 @@ impl Book {
     /// A running job ends.
     #[inline]
     pub fn ended(&mut self, slot: usize, now: Timestamp, state: JobState) {
-        self.state[slot] = state;
+        self.set_state(slot, state);
         self.end[slot] = now;
     }
 
@@ -107,7 +134,7 @@ impl Book {
             *count += 1;
             *lost += i128::from(cores) * i128::from(now.since(self.start[slot]).micros());
         }
-        self.state[slot] = JobState::Pending;
+        self.set_state(slot, JobState::Pending);
         self.start[slot] = Timestamp::NEVER;
     }
 

@@ -9,7 +9,10 @@ pub mod source;
 pub mod workload;
 
 mod clock;
+pub mod engine;
+pub mod observer;
 
+mod audit;
 pub mod book;
 pub mod digest;
 pub mod donations;
