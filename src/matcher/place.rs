@@ -119,8 +119,7 @@ fn earliest_start(
         return Some(now);
     }
     let next = |i: usize, start| plans.next_change(able[i], start, duration).map(|at| Reverse((at, i)));
-    let mut events: BinaryHeap<Reverse<(Timestamp, usize)>> =
-        (0..able.len()).filter_map(|i| next(i, now)).collect();
+    let mut events: BinaryHeap<Reverse<(Timestamp, usize)>> = (0..able.len()).filter_map(|i| next(i, now)).collect();
     while let Some(Reverse((start, _))) = events.peek().copied() {
         while let Some(Reverse((_, i))) = pop_at(&mut events, start) {
             let new = offers(able[i], start);
@@ -159,20 +158,18 @@ impl Interval<'_> {
         self.plans.capacity(t).covers(at_least) && self.plans.whole_during(t, self.from, self.until)
     }
 
-    /// What is free on a target, nothing if somebody has all of it or it does not serve.
-    pub(super) fn free(&self, t: TargetId) -> Amount {
-        if !self.exclusive {
-            self.plans.free_during(t, self.from, self.until).unwrap_or(Amount::NONE)
-        } else if self.plans.whole_during(t, self.from, self.until) {
-            self.plans.capacity(t)
+    /// What is free on a target; `None` if somebody has all of it (exclusive: any of it) or it does not serve.
+    pub(super) fn free(&self, t: TargetId) -> Option<Amount> {
+        if self.exclusive {
+            self.plans.whole_during(t, self.from, self.until).then(|| self.plans.capacity(t))
         } else {
-            Amount::NONE
+            self.plans.free_during(t, self.from, self.until)
         }
     }
 
     /// How many slots a target offers.
     pub(super) fn slots(&self, t: TargetId, slot: Amount) -> u64 {
-        u64::from(self.free(t).slots(slot))
+        self.free(t).map_or(0, |free| u64::from(free.slots(slot)))
     }
 
     fn taken(&self, slots: u64) -> Taken {
@@ -211,13 +208,7 @@ fn nodes_at(
     Some((chosen.map(|(t, _)| (t, at.taken(each))).collect(), number.saturating_mul(each)))
 }
 
-fn slots_at(
-    at: &Interval<'_>,
-    slots: &Count,
-    slot: Amount,
-    order: &TargetOrder,
-    candidates: &Bits,
-) -> Option<Parts> {
+fn slots_at(at: &Interval<'_>, slots: &Count, slot: Amount, order: &TargetOrder, candidates: &Bits) -> Option<Parts> {
     let most = slots.max().unwrap_or(u64::MAX);
     let spread = order.spreads() && !at.exclusive;
     let mut found: Vec<(TargetId, u64)> = Vec::new();
@@ -252,9 +243,12 @@ fn spread_over(at: &Interval<'_>, number: u64, slot: Amount, end: End, found: &m
     let by_cores = slot.cores > 0;
     let of = |amount: Amount| i64::from(if by_cores { amount.cores } else { amount.gpus });
     // The level falls with every slot; the highest is next.
-    let level = |t: TargetId| match end {
-        End::High => of(at.free(t)),
-        End::Low => of(at.free(t)) - of(at.plans.capacity(t)),
+    let level = |t: TargetId| {
+        let free = of(at.free(t).unwrap_or(Amount::NONE));
+        match end {
+            End::High => free,
+            End::Low => free - of(at.plans.capacity(t)),
+        }
     };
     let mut next: BinaryHeap<(i64, Reverse<usize>)> =
         found.iter().enumerate().map(|(i, (t, _))| (level(*t), Reverse(i))).collect();

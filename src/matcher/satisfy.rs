@@ -47,7 +47,7 @@ pub fn why_not(
 ) -> Option<Shortage> {
     let exclusive = order.is_exclusive() || matches!(shape, Shape::Whole { .. });
     let at = Interval { plans, from, until, exclusive };
-    shortage(shape, candidates.iter().map(|t| at.serving(t)))
+    shortage(shape, candidates.iter().map(|t| at.free(t)))
 }
 
 /// Why a request does not start now though it fits later, at `start`, or never if that is `None`: of the candidates
@@ -91,7 +91,11 @@ fn shortage(shape: &Shape, offers: impl Iterator<Item = Option<Amount>>) -> Opti
     for offer in offers.flatten() {
         let here = wide(offer, 1);
         serving += 1;
-        able += u64::from(here.cores >= of_node.cores && here.gpus >= of_node.gpus);
+        able += u64::from(match shape {
+            Shape::Whole { at_least, .. } => offer.covers(*at_least),
+            Shape::Nodes { slots, slot, .. } => u64::from(offer.slots(*slot)) >= slots.min(),
+            Shape::Slots { .. } => false,
+        });
         most = Wide { cores: most.cores.max(here.cores), gpus: most.gpus.max(here.gpus) };
         sum = Wide { cores: sum.cores + here.cores, gpus: sum.gpus + here.gpus };
         if let Shape::Slots { slot, .. } = shape {
@@ -110,10 +114,8 @@ fn shortage(shape: &Shape, offers: impl Iterator<Item = Option<Amount>>) -> Opti
             let need = slots.min();
             let missing = short("slot", "queue", need, slots_there)?;
             let all = wide(*slot, need);
-            let in_sum = shorter(
-                short("core", "queue", all.cores, sum.cores),
-                short("gpu", "queue", all.gpus, sum.gpus),
-            );
+            let in_sum =
+                shorter(short("core", "queue", all.cores, sum.cores), short("gpu", "queue", all.gpus, sum.gpus));
             let one = if serving > 0 { on_one() } else { None };
             one.or(in_sum).or(Some(missing))
         }
@@ -128,11 +130,5 @@ struct Wide {
 }
 
 fn wide(amount: Amount, times: u64) -> Wide {
-    Wide {
-        cores: u64::from(amount.cores).saturating_mul(times),
-        gpus: u64::from(amount.gpus).saturating_mul(times),
-    }
+    Wide { cores: u64::from(amount.cores).saturating_mul(times), gpus: u64::from(amount.gpus).saturating_mul(times) }
 }
-
-#[cfg(test)]
-mod tests;

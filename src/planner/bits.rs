@@ -105,6 +105,21 @@ impl Bits {
         self.words.iter().zip(&other.words).map(|(a, b)| (a & b).count_ones() as usize).sum()
     }
 
+    /// The targets that are in both, ascending.
+    #[inline]
+    pub fn iter_and<'a>(&'a self, other: &'a Bits) -> impl Iterator<Item = TargetId> + 'a {
+        let words = self.words.iter().zip(&other.words).map(|(a, b)| a & b);
+        words.enumerate().flat_map(|(i, mut rest)| {
+            std::iter::from_fn(move || {
+                (rest != 0).then(|| {
+                    let bit = rest.trailing_zeros();
+                    rest &= rest - 1;
+                    TargetId(i as u32 * 64 + bit)
+                })
+            })
+        })
+    }
+
     /// The targets, ascending.
     pub fn iter(&self) -> impl Iterator<Item = TargetId> + '_ {
         self.words.iter().enumerate().flat_map(|(i, word)| {

@@ -12,5 +12,5 @@ mod profile;
 pub use bits::Bits;
 pub use classes::{ClassId, Classes, NO_CLASS};
 pub use plans::{Capacity, PlanError, Take, TargetPlans};
-pub use pool::{Pool, PoolError, SpanId};
+pub use pool::{Pool, PoolError, Span, SpanId};
 pub use profile::{Claim, Profile, Wanted, cut};

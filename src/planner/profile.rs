@@ -40,6 +40,11 @@ impl Profile {
         self.width = self.free.len();
     }
 
+    /// Whether it was never started ([`Profile::reset`]).
+    pub fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
     /// From `at` on there are `n` more of a class. Faster than [`Profile::vacate`] when called in ascending order.
     pub fn gain(&mut self, at: Timestamp, class: ClassId, n: u32) {
         let first = self.breakpoint(at);

@@ -10,8 +10,8 @@ use super::jobs::{Jobs, Run, Slot};
 use super::plan::{Plan, PlanClaim, Reserved};
 use super::resources::{Resources, add_to};
 use crate::base::{Epoch, TargetId, Timestamp};
-use crate::config::SchedulerSettings;
-use crate::matcher::{Extent, Holdings, Selection, Shape, Share, TargetOrder, Taken, place};
+use crate::config::{QueuePolicy, SchedulerSettings};
+use crate::matcher::{self, Extent, Holdings, Selection, Shape, Share, TargetOrder};
 use crate::planner::{Capacity, Claim, Profile, Take, TargetPlans, Wanted, cut};
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ pub(super) struct Core {
     pub res: Resources,
     pub plan: Plan,
     pub order: TargetOrder,
-    /// Which cores and gpus of shared targets are held; whole targets stand in `res` only.
-    pub holdings: Holdings,
+    /// Which cores and gpus are held; kept only while some job asks for parts of targets.
+    pub holdings: Option<Holdings>,
     pub epoch: Epoch,
     /// conservative-compress: something was released early since the last sweep.
     pub sweep: bool,
@@ -65,6 +65,24 @@ impl Core {
             if let Some(from) = self.res.classes.arrives(class, now) {
                 profile.gain(from, class, self.arriving(class));
             }
+        }
+    }
+
+    /// Takes all reservations out of the plan, keeping them in mind: the plan is about to be made anew.
+    pub fn detach_reservations(&mut self) {
+        for at in 0..self.jobs.order().len() {
+            let slot = self.jobs.order()[at];
+            if let Some(reserved) = &mut self.jobs.get_mut(slot).reserved {
+                reserved.claim = None;
+            }
+        }
+    }
+
+    /// Forgets all reservations.
+    pub fn forget_reservations(&mut self) {
+        for at in 0..self.jobs.order().len() {
+            let slot = self.jobs.order()[at];
+            self.jobs.get_mut(slot).reserved = None;
         }
     }
 
@@ -118,7 +136,7 @@ impl Core {
             }
             Plan::Targets(plans) => {
                 let shape = &job.request.shape;
-                let found = place::earliest(plans, shape, &filter.targets, &self.order, job.limit, now)?;
+                let found = matcher::earliest(plans, shape, &filter.targets, &self.order, job.limit, now)?;
                 Some((found.start, PlanClaim::Targets { placement: found, slot: slot_of(shape) }))
             }
         }
@@ -134,7 +152,7 @@ impl Core {
             }
             Plan::Targets(plans) => {
                 let shape = &job.request.shape;
-                let placement = place::fits(plans, shape, &filter.targets, &self.order, at, at + job.limit)?;
+                let placement = matcher::fits(plans, shape, &filter.targets, &self.order, at, at + job.limit)?;
                 Some(PlanClaim::Targets { placement, slot: slot_of(shape) })
             }
         }
@@ -178,8 +196,9 @@ impl Core {
             }
             PlanClaim::Targets { placement, slot: size } => {
                 let shape = &self.jobs.get(slot).request.shape;
-                let selection = place::realise(&placement, shape, &self.holdings, &self.res.graph, &self.order);
-                self.begin(slot, now, selection, out);
+                let holdings = self.holdings.as_ref().expect("kept while some job asks for parts");
+                let selection = matcher::realise(&placement, shape, holdings, &self.order);
+                self.begin(slot, now, selection.expect("the plan knows everything that is held"), out);
                 let end = self.jobs.get(slot).run.as_ref().expect("it runs").planned_end;
                 self.plan.occupy(&PlanClaim::Targets { placement, slot: size }, now, end);
             }
@@ -217,23 +236,22 @@ impl Core {
             let cap = caps.iter().find(|(class, _)| class == c).map_or(0, |(_, n)| *n);
             cap < self.res.free[*c as usize]
         });
-        if !bound || filter.classes.len() == 1 {
-            self.order.take(&self.res.idle, &filter.targets, n as usize, |t| shares.push(share(t)));
-        } else {
-            let mut left = caps.clone();
-            self.order.visit(&self.res.idle, &filter.targets, |t| {
-                let class = self.res.classes.of(t);
-                if let Some((_, cap)) = left.iter_mut().find(|(c, cap)| *c == class && *cap > 0) {
-                    *cap -= 1;
-                    shares.push(share(t));
-                }
-                shares.len() < n as usize
-            });
+        if self.order.is_ascending() && (!bound || filter.classes.len() == 1) {
+            let candidates = self.res.idle.iter_and(&filter.targets);
+            shares.extend(candidates.take(n as usize).map(share));
+            return shares;
         }
+        let mut candidates = self.res.idle.clone();
+        candidates.and(&filter.targets);
+        let mut left = caps.clone();
+        let allowed = self.order.iter(&candidates).filter(|t| {
+            let class = self.res.classes.of(*t);
+            let cap = left.iter_mut().find(|(c, cap)| *c == class && *cap > 0);
+            cap.map(|(_, cap)| *cap -= 1).is_some()
+        });
+        shares.extend(allowed.take(n as usize).map(share));
         debug_assert_eq!(shares.len(), n as usize, "the counts promised more than is idle");
-        if !self.order.is_ascending() {
-            shares.sort_unstable_by_key(|s| s.target);
-        }
+        shares.sort_unstable_by_key(|s| s.target);
         shares
     }
 
@@ -256,13 +274,7 @@ impl Core {
     }
 
     /// Marks the shares for which `still` holds as held; how many up targets of each class that are.
-    pub fn hold(
-        &mut self,
-        slot: Slot,
-        selection: &Selection,
-        finite: bool,
-        still: impl Fn(TargetId) -> bool,
-    ) -> Claim {
+    pub fn hold(&mut self, slot: Slot, selection: &Selection, finite: bool, still: impl Fn(TargetId) -> bool) -> Claim {
         let mut held = Claim::new();
         for share in selection.shares.iter().filter(|s| still(s.target)) {
             match &share.extent {
@@ -275,19 +287,20 @@ impl Core {
                 }
                 Extent::Part(_) => self.res.share(share.target),
             }
-            if self.holdings.is_tracking() {
-                self.holdings.hold(share);
-            }
+        }
+        if let Some(holdings) = &mut self.holdings {
+            let shares = selection.shares.iter().filter(|s| still(s.target)).cloned().collect();
+            holdings.hold(&Selection { shares, nslots: 1 }).expect("what is granted was free");
         }
         held
     }
 
-    /// A running job gives shares back. `None`: all that it still holds.
-    pub fn give_back(&mut self, slot: Slot, now: Timestamp, shares: Vec<Share>) {
+    /// A running job gives shares back.
+    pub fn give_back(&mut self, slot: Slot, now: Timestamp, shares: &[Share]) {
         let run = self.jobs.get(slot).run.as_ref().expect("it runs");
         let (finite, end) = (!run.planned_end.is_never(), run.planned_end);
         let mut returned = Claim::new();
-        for share in &shares {
+        for share in shares {
             let t = share.target;
             match &share.extent {
                 Extent::Whole => {
@@ -299,11 +312,13 @@ impl Core {
                 }
                 Extent::Part(_) => self.res.unshare(t),
             }
-            if self.holdings.is_tracking() {
-                self.holdings.release(share);
+            if let Some(holdings) = &mut self.holdings {
+                holdings.release(share).expect("what is given back was held");
             }
         }
-        if matches!(self.plan, Plan::Counts(_)) {
+        // Only conservative-compress keeps its plan from pass to pass.
+        let kept = self.settings.queue_policy == QueuePolicy::ConservativeCompress;
+        if kept && matches!(&self.plan, Plan::Counts(profile) if !profile.is_empty()) {
             self.plan.vacate(&PlanClaim::Counts(returned.clone()), now, end);
         }
         let run = self.jobs.get_mut(slot).run.as_mut().expect("it runs");

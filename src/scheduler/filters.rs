@@ -122,7 +122,9 @@ impl Filter {
         self.targets = match constraint {
             None => members.clone(),
             Some(constraint) => {
-                let mut targets = Bits::from_set(&graph.resolve(properties, constraint), graph.target_bound());
+                // A constraint nested beyond reason cannot be read from any text; nothing satisfies it.
+                let targets = graph.resolve(properties, constraint).unwrap_or_default();
+                let mut targets = Bits::from_set(&targets, graph.target_bound());
                 targets.and(members);
                 targets
             }

@@ -115,6 +115,11 @@ impl Jobs {
         self.table[slot as usize].as_mut().expect("a slot in use")
     }
 
+    /// The job in a slot, if it is in use.
+    pub fn find_mut(&mut self, slot: Slot) -> Option<&mut Job> {
+        self.table.get_mut(slot as usize)?.as_mut()
+    }
+
     fn add(&mut self, job: Job) -> Slot {
         self.partial += usize::from(job.is_partial());
         let slot = self.vacant.pop().unwrap_or_else(|| {
@@ -293,18 +298,5 @@ impl Jobs {
     #[inline]
     pub fn any_partial(&self) -> bool {
         self.partial > 0
-    }
-
-    /// Every job, waiting or running, by slot.
-    pub fn slots_in_use(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.table.iter().enumerate().filter(|(_, j)| j.is_some()).map(|(i, _)| i as Slot)
-    }
-
-    /// Changes the scan key of a waiting job after its request was read anew.
-    pub fn set_min(&mut self, slot: Slot, min: u32) {
-        self.get_mut(slot).min = min;
-        if let Some(at) = self.position(slot) {
-            self.need[at] = min;
-        }
     }
 }

@@ -40,7 +40,7 @@ pub struct HelloJob {
 }
 
 /// Something told to a scheduler.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Input {
     /// The first message: the full graph, who is a member, who is up.
     Acquire {

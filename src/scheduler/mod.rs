@@ -21,10 +21,10 @@ mod window;
 
 pub use message::{HelloJob, Input, JobRequest, Output, PassEnd};
 
-use crate::base::{Duration, Epoch, JobId, Priority, TargetSet, Timestamp};
-use crate::config::{MatchPolicy, QueuePolicy, SchedulerSettings};
+use crate::base::{Duration, Epoch, JobId, Priority, TargetId, TargetSet, Timestamp};
+use crate::config::{QueuePolicy, SchedulerSettings};
 use crate::graph::{Graph, Properties};
-use crate::matcher::{Extent, Freed, Holdings, Reason, Request, Selection, Shape, Share, TargetOrder};
+use crate::matcher::{Freed, Holdings, Reason, Request, Selection, Shape, Share, TargetOrder};
 use crate::matcher::{apply_policy, satisfiable};
 use crate::planner::{Bits, Claim, Profile};
 use core::Core;
@@ -83,7 +83,7 @@ pub struct Scheduler {
 impl Scheduler {
     /// A scheduler that has no targets yet: [`Input::Acquire`] comes first.
     pub fn new(settings: SchedulerSettings) -> Self {
-        let graph = Arc::new(Graph::default());
+        let graph = Arc::new(Graph::uniform(0, 0, 0).expect("a graph of nothing"));
         let order = TargetOrder::new(settings.match_policy, &graph);
         let none = TargetSet::new();
         let core = Core {
@@ -91,7 +91,7 @@ impl Scheduler {
             jobs: Jobs::default(),
             filters: Default::default(),
             plan: Plan::Counts(Profile::default()),
-            holdings: Holdings::default(),
+            holdings: None,
             epoch: Epoch(0),
             sweep: false,
             order,
@@ -150,7 +150,6 @@ impl Scheduler {
         epoch: Epoch,
     ) {
         self.core.order = TargetOrder::new(self.core.settings.match_policy, &graph);
-        self.core.holdings = Holdings::new(&graph);
         self.core.res = Resources::new(graph, properties, members, up);
         self.core.epoch = epoch;
         self.reclassify();
@@ -172,32 +171,36 @@ impl Scheduler {
             freed: (!freed.is_empty()).then(|| Box::new(freed.clone())),
             held: Claim::new(),
         };
-        let (job, _) = self.entry(job);
+        let job = self.entry(job);
+        let partial = job.is_partial();
         let slot = self.core.jobs.add_running(Job { run: Some(run), ..job });
-        self.track_holdings();
         let held = self.core.hold(slot, &selection, !planned_end.is_never(), |t| !freed.contains(t));
         self.core.jobs.get_mut(slot).run.as_mut().expect("it runs").held = held;
+        if partial && self.core.holdings.is_none() {
+            self.track_holdings();
+        }
         self.changed();
     }
 
-    /// A job as it stands in the table, and whether its filter is new.
-    fn entry(&mut self, job: JobRequest) -> (Job, bool) {
-        let request = match apply_policy(&job.request, self.core.settings.match_policy) {
-            Some(exclusive) => Arc::new(exclusive),
-            None => job.request,
+    /// A job as it stands in the table.
+    fn entry(&mut self, job: JobRequest) -> Job {
+        let request = match job.request.shape {
+            Shape::Nodes { .. } if crate::matcher::is_exclusive(self.core.settings.match_policy) => {
+                Arc::new(apply_policy(Request::clone(&job.request), self.core.settings.match_policy))
+            }
+            _ => job.request,
         };
         let res = &self.core.res;
         let (filter, new) = self.core.filters.intern(&request, &res.graph, &res.properties, &res.members);
         if new {
             let targets = self.core.filters.get(filter).targets.clone();
             self.core.res.split(&targets, &mut self.core.filters, &mut self.core.jobs);
-            self.phase = match (&self.core.plan, self.core.settings.queue_policy) {
-                // The rows of a kept profile are per class: it has to be made anew when classes are split.
-                _ => Phase::Fresh,
-            };
+            // The rows of a kept profile are per class: it has to be made anew when classes are split.
+            self.core.detach_reservations();
+            self.phase = Phase::Fresh;
         }
         let (min, ranged) = demand(&request);
-        let job = Job {
+        Job {
             id: job.id,
             priority: job.priority,
             submitted: job.submitted,
@@ -210,22 +213,29 @@ impl Scheduler {
             standing: Standing::Waiting,
             reserved: None,
             run: None,
-        };
-        (job, new)
+        }
     }
 
     /// Keeps book of single cores and gpus from the first job on that asks for such.
     fn track_holdings(&mut self) {
-        if self.core.jobs.any_partial() && !self.core.holdings.is_tracking() {
-            self.core.holdings.start_tracking(&self.core.res.graph);
-            for (_, job) in self.core.jobs.running() {
-                let run = job.run.as_ref().expect("it runs");
-                for share in &run.selection.shares {
-                    if run.freed.as_ref().is_none_or(|f| !f.contains(share.target)) {
-                        self.core.holdings.hold(share);
-                    }
-                }
-            }
+        if !self.core.jobs.any_partial() {
+            self.core.holdings = None;
+            return;
+        }
+        let graph = &self.core.res.graph;
+        let capacity = |t: u32| crate::matcher::capacity(graph, TargetId(t));
+        let bound = graph.target_bound() as u32;
+        let known = self.core.holdings.is_some();
+        let holdings = self.core.holdings.get_or_insert_with(|| Holdings::new((0..bound).map(capacity)));
+        (0..bound).for_each(|t| holdings.add_target(TargetId(t), capacity(t)));
+        if known {
+            return;
+        }
+        for (_, job) in self.core.jobs.running() {
+            let run = job.run.as_ref().expect("it runs");
+            let still = |s: &&Share| run.freed.as_ref().is_none_or(|f| !f.contains(s.target));
+            let shares = run.selection.shares.iter().filter(still).cloned().collect();
+            holdings.hold(&Selection { shares, nslots: 1 }).expect("running jobs do not overlap");
         }
     }
 
@@ -234,7 +244,7 @@ impl Scheduler {
             return;
         }
         let id = job.id;
-        let (job, _) = self.entry(job);
+        let job = self.entry(job);
         let filter = self.core.filters.get(job.filter);
         let whole = !job.is_partial() && filter.members >= job.min;
         if !whole {
@@ -244,8 +254,11 @@ impl Scheduler {
                 return;
             }
         }
+        let partial = job.is_partial();
         let at = self.core.jobs.add_waiting(job);
-        self.track_holdings();
+        if partial {
+            self.track_holdings();
+        }
         self.dirty = true;
         if let Phase::Known(progress) = &mut self.phase {
             if at < progress.next {
@@ -300,7 +313,7 @@ impl Scheduler {
             self.core.filters.release(job.filter);
         } else {
             let freed = run.freed.get_or_insert_default();
-            shares.iter().for_each(|s| drop(freed.insert(s.target)));
+            freed.extend(shares.iter().map(|s| s.target));
         }
         self.released(early);
     }
@@ -315,7 +328,6 @@ impl Scheduler {
 
     fn set_graph(&mut self, graph: Arc<Graph>, out: &mut Vec<Output>) {
         self.core.order = TargetOrder::new(self.core.settings.match_policy, &graph);
-        self.core.holdings.set_graph(&graph);
         self.core.res.set_graph(graph);
         self.reread(out);
     }
@@ -347,7 +359,7 @@ impl Scheduler {
         let keeps = settings.queue_policy == QueuePolicy::ConservativeCompress;
         self.core.settings = settings;
         if matching {
-            self.core.order = TargetOrder::new(settings.match_policy, &self.core.res.graph);
+            self.core.order = TargetOrder::new(self.core.settings.match_policy, &self.core.res.graph);
         }
         if !keeps {
             self.core.forget_reservations();

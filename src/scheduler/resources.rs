@@ -81,8 +81,7 @@ impl Resources {
 
     /// Divides the members into classes anew and counts everything from scratch.
     pub fn reclassify(&mut self, filters: &mut Filters, jobs: &mut Jobs) {
-        self.classes =
-            Classes::build(&self.members, self.graph.target_bound(), &self.windows, filters.bitmaps());
+        self.classes = Classes::build(&self.members, self.graph.target_bound(), &self.windows, filters.bitmaps());
         filters.assign_classes(&self.classes);
         self.recount(jobs);
     }
@@ -164,18 +163,16 @@ impl Resources {
         }
     }
 
-    /// Who holds a target.
-    #[inline]
-    pub fn holder(&self, t: TargetId) -> Slot {
-        self.holder[t.index()]
-    }
-
     /// A target may take work, or may not any more; who holds it whole, if anybody does.
     pub fn set_up(&mut self, t: TargetId, up: bool, jobs: &mut Jobs) {
         if t.index() >= self.holder.len() || self.up.contains(t) == up {
             return;
         }
-        if up { self.up.insert(t) } else { self.up.remove(t) }
+        if up {
+            self.up.insert(t)
+        } else {
+            self.up.remove(t)
+        }
         let class = self.classes.of(t);
         if class == NO_CLASS {
             return;
@@ -183,14 +180,22 @@ impl Resources {
         let change = |n: &mut u32| if up { *n += 1 } else { *n -= 1 };
         match self.holder[t.index()] {
             NO_SLOT => {
-                if up { self.idle.insert(t) } else { self.idle.remove(t) }
+                if up {
+                    self.idle.insert(t)
+                } else {
+                    self.idle.remove(t)
+                }
                 change(&mut self.free[class as usize]);
                 change(&mut self.finite[class as usize]);
             }
             SHARED => {}
             slot => {
                 let run = jobs.get_mut(slot).run.as_mut().expect("a holder runs");
-                if up { add_to(&mut run.held, class, 1) } else { take_from(&mut run.held, class, 1) }
+                if up {
+                    add_to(&mut run.held, class, 1)
+                } else {
+                    take_from(&mut run.held, class, 1)
+                }
                 if !run.planned_end.is_never() {
                     change(&mut self.finite[class as usize]);
                 }

@@ -71,7 +71,9 @@ impl Core {
     pub(super) fn reason(&self, slot: Slot, now: Timestamp) -> Reason {
         let job = self.jobs.get(slot);
         match job.standing {
-            Standing::NoFiniteStart => Reason::NoFiniteStart(self.shortage(slot, |core, c| core.res.finite[c as usize])),
+            Standing::NoFiniteStart => {
+                Reason::NoFiniteStart(self.shortage(slot, |core, c| core.res.finite[c as usize]))
+            }
             Standing::ExceedsWindow => {
                 let longest = self.longest_window(slot, now).unwrap_or(Duration::INFINITE);
                 Reason::ExceedsWindow { limit: job.limit, longest }

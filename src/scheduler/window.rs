@@ -13,7 +13,6 @@ use smallvec::SmallVec;
 /// The reservation of the first job that waits.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
-    pub slot: Slot,
     pub start: Timestamp,
     /// For each class that it will use, how many targets it leaves from its start on.
     pub extra: Claim,
@@ -72,7 +71,7 @@ impl Core {
                 arrivals.iter().filter(|(t, _, _)| *t == at).for_each(|(_, i, n)| free[*i].1 += n);
             }
             if let Some(extra) = self.leftover(&free, at, job.min, at + job.limit, bounded) {
-                return Some(Head { slot, start: at, extra });
+                return Some(Head { start: at, extra });
             }
         }
     }
