@@ -5,9 +5,11 @@
 //! map.
 pub mod base;
 pub mod config;
+pub mod coordinator;
 pub mod formats;
 pub mod graph;
 pub mod matcher;
 pub mod planner;
 pub mod replay;
 pub mod scheduler;
+pub mod site;

@@ -216,6 +216,35 @@ pub enum Event {
         /// Which.
         targets: TargetSet,
     },
+    /// A job is found running: reported by what runs the jobs after a restart, or discovered later (R8).
+    Hello(Box<Found>),
+    /// After a restore: all running jobs have been reported. Ownership and scheduling go on.
+    HelloDone,
+}
+
+/// A job that was found running.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// Its id.
+    pub id: JobId,
+    /// The name of its queue, which may have been removed.
+    pub queue: String,
+    /// Priority.
+    pub priority: Priority,
+    /// Who submitted it.
+    pub userid: u32,
+    /// When it was submitted.
+    pub submitted: Timestamp,
+    /// When it started.
+    pub started: Timestamp,
+    /// Time limit, from its start.
+    pub limit: Duration,
+    /// What it asked for.
+    pub request: Arc<Request>,
+    /// All that it was given.
+    pub selection: Arc<Selection>,
+    /// The targets of it that have been released since.
+    pub freed: TargetSet,
 }
 
 /// Several queues to stop and start as one.
@@ -264,6 +293,14 @@ pub enum Effect {
         /// Which job.
         job: JobId,
         /// Why.
+        reason: String,
+    },
+    /// A job was found running on what is not free or not in the inventory. It runs on and keeps its targets down; its
+    /// scheduler does not know it.
+    Quarantined {
+        /// Which job.
+        job: JobId,
+        /// What stands against it.
         reason: String,
     },
     /// What there is to say about a waiting job has changed.

@@ -1,0 +1,298 @@
+//! Ownership windows: what planned switches, groups and loans will do to a queue's targets in the next thirty days.
+//!
+//! The claims are played forward, event by event, on classes of targets that have the same members and the same loan;
+//! so the cost grows with events times classes, not with targets. Both sides get windows: the queue that will lose a
+//! target is bounded by its own horizon, the queue that will get it has a window that begins then.
+//!
+//! Decides nothing about what is not planned: a window says what will be desired, not when the last job lets go. A
+//! planned group start and a group that still waits behind another have no time yet, and are left out.
+
+use super::claims::{Rank, rank};
+use super::state::Coordinator;
+use super::types::{GroupPhase, Loan, Plan, TakeStamp};
+use super::policy::{Horizon, Overlap};
+use crate::base::{Duration, GroupId, QueueId, TargetSet, Timeline, Timestamp, Window, Windows};
+use std::collections::BTreeMap;
+
+/// How far windows look ahead.
+pub const LOOK_AHEAD: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// The claims at some time in the future.
+type Claims = BTreeMap<QueueId, Option<TakeStamp>>;
+
+/// From `at` on a claim situation holds. Its beginning is strict when it is a group's.
+struct Epoch {
+    at: Timestamp,
+    strict: bool,
+    order: Vec<QueueId>,
+}
+
+/// Targets with the same members and the same loan.
+struct Class {
+    targets: TargetSet,
+    members: Vec<QueueId>,
+    loan: Option<Loan>,
+}
+
+/// A stretch of time in which one queue is wanted.
+#[derive(Clone, Copy)]
+struct Stretch {
+    owner: Option<QueueId>,
+    from: Timestamp,
+    /// Whether jobs may not cross the beginning, whatever the horizon of the queue before.
+    strict: bool,
+}
+
+/// Windows as the key under which targets are gathered.
+type Shape = Vec<(Timestamp, Timestamp)>;
+
+impl Coordinator {
+    /// The windows of a queue as of `now`. Targets that it owns and keeps stand in no timeline; those that it will
+    /// lose, get, or get back do. On an arriving target the window begins when its last holder should be gone; while
+    /// that is not known, there is none.
+    pub fn windows(&self, now: Timestamp, queue: QueueId) -> Windows {
+        let Some(known) = self.queues.get(&queue) else { return Windows::default() };
+        let future = self.future(now);
+        let mut shapes: BTreeMap<Shape, TargetSet> = BTreeMap::new();
+        for class in self.classes() {
+            let stretches = self.stretches(now, &class, &future);
+            let horizon = known.spec.horizon;
+            let owned = &class.targets & &known.owned;
+            if !owned.is_empty() {
+                let shape = shape(&stretches, queue, horizon, Some(Timestamp::MIN));
+                if shape != [(Timestamp::MIN, Timestamp::NEVER)] {
+                    *shapes.entry(shape).or_default() |= &owned;
+                }
+            }
+            for (begin, targets) in self.arrival_times(now, queue, &(&class.targets - &owned)) {
+                let shape = shape(&stretches, queue, horizon, begin);
+                if !shape.is_empty() {
+                    *shapes.entry(shape).or_default() |= &targets;
+                }
+            }
+        }
+        let window = |(from, until): (Timestamp, Timestamp)| Window { from, until };
+        let timeline = |(shape, targets): (Shape, TargetSet)| Timeline {
+            targets,
+            windows: shape.into_iter().map(window).collect(),
+        };
+        let mut timelines: Vec<_> = shapes.into_iter().map(timeline).collect();
+        timelines.sort_by_key(|t| t.targets.first());
+        Windows { timelines }
+    }
+
+    /// Splits targets that a queue does not own by when they should arrive if the queue is wanted for them now.
+    fn arrival_times(&self, now: Timestamp, queue: QueueId, targets: &TargetSet) -> Vec<(Option<Timestamp>, TargetSet)> {
+        let committed = self.groups.values().find(|g| g.queue == queue && g.phase == GroupPhase::Committed);
+        let known = |eta: Timestamp| Some(eta).filter(|t| *t > now && !t.is_never());
+        if let Some(group) = committed {
+            // All at once: with the last.
+            let leaving = &group.targets & &self.leaving;
+            let last = self.arrivals.iter().rev().find(|(_, set)| !set.is_disjoint(&leaving)).map(|(eta, _)| *eta);
+            return vec![(last.and_then(known), targets.clone())];
+        }
+        let mut rest = targets.clone();
+        let mut split = Vec::new();
+        for (eta, set) in &self.arrivals {
+            let part = &(&rest & set) & &self.leaving;
+            if !part.is_empty() {
+                rest -= &part;
+                split.push((known(*eta), part));
+            }
+        }
+        split.push((None, rest));
+        split.retain(|(_, part)| !part.is_empty());
+        split
+    }
+
+    /// Members alike, loans alike.
+    fn classes(&self) -> Vec<Class> {
+        let mut classes = vec![Class { targets: self.desirable(), members: Vec::new(), loan: None }];
+        for (id, queue) in self.queues.iter().filter(|(_, q)| !q.removed) {
+            let mut split = Vec::with_capacity(classes.len() + 1);
+            for mut class in classes {
+                let inside = &class.targets & &queue.spec.members;
+                class.targets -= &inside;
+                let mut members = class.members.clone();
+                members.push(*id);
+                split.push(Class { targets: inside, members, loan: None });
+                split.push(class);
+            }
+            split.retain(|class| !class.targets.is_empty());
+            classes = split;
+        }
+        let mut lent: BTreeMap<(QueueId, QueueId, Timestamp), TargetSet> = BTreeMap::new();
+        for (target, l) in &self.loans {
+            lent.entry((l.lender, l.borrower, l.until)).or_default().insert(*target);
+        }
+        for ((lender, borrower, until), targets) in lent {
+            let loan = Some(Loan { lender, borrower, until });
+            let cut = |class: &mut Class| {
+                let inside = &class.targets & &targets;
+                class.targets -= &inside;
+                Class { targets: inside, members: class.members.clone(), loan }
+            };
+            let mut split: Vec<_> = classes.iter_mut().map(cut).collect();
+            classes.append(&mut split);
+            classes.retain(|class| !class.targets.is_empty());
+        }
+        classes
+    }
+
+    /// The claims from now on, as planned switches and gathering groups will change them.
+    fn future(&self, now: Timestamp) -> Vec<Epoch> {
+        let mut claims: Claims = self.queues.iter().filter_map(|(id, q)| q.claim.map(|c| (*id, c.take))).collect();
+        let mut epochs = vec![Epoch { at: now, strict: false, order: self.order_of(&claims) }];
+        let mut events: Vec<(Timestamp, Event<'_>)> = Vec::new();
+        for (id, plan) in self.plans.iter().filter(|(_, p)| p.at <= now + LOOK_AHEAD) {
+            events.push((plan.at.max(now), Event::Switch(id.0, plan)));
+        }
+        for (id, group) in &self.groups {
+            if let GroupPhase::Gathering { expected } = group.phase {
+                events.push((expected.max(now), Event::Group(*id, group.queue, group.take)));
+            }
+        }
+        events.sort_by_key(|(at, event)| (*at, event.place()));
+        let mut waiting: Vec<QueueId> = self.groups.values().map(|g| g.queue).collect();
+        let mut sequence = self.takes;
+        for (at, event) in events {
+            let strict = match event {
+                Event::Switch(_, plan) => {
+                    self.play(plan, &mut claims, &mut waiting, &mut sequence);
+                    false
+                }
+                Event::Group(_, queue, take) if waiting.contains(&queue) => {
+                    claims.insert(queue, take);
+                    true
+                }
+                Event::Group(..) => continue,
+            };
+            let order = self.order_of(&claims);
+            match epochs.last_mut().filter(|last| last.at == at) {
+                Some(last) => {
+                    last.strict |= strict;
+                    last.order = order;
+                }
+                None => epochs.push(Epoch { at, strict, order }),
+            }
+        }
+        epochs
+    }
+
+    /// A planned switch as it will be done; nothing happens if it will be refused.
+    fn play(&self, plan: &Plan, claims: &mut Claims, waiting: &mut Vec<QueueId>, sequence: &mut u64) {
+        let (mut next, mut groups, mut takes) = (claims.clone(), waiting.clone(), *sequence);
+        for queue in &plan.request.release {
+            if self.live(*queue).is_none() {
+                return;
+            }
+            next.remove(queue);
+            groups.retain(|q| q != queue);
+        }
+        for (id, options) in &plan.request.start {
+            let Some(queue) = self.live(*id) else { return };
+            if next.contains_key(id) || options.group.is_some() {
+                continue;
+            }
+            let takes_over = options.take || queue.spec.overlap == Overlap::Take;
+            let refuses = |other: &QueueId| {
+                let shares = |q: &super::state::Queue| {
+                    q.spec.precedence == queue.spec.precedence
+                        && !(&q.spec.members & &queue.spec.members).is_disjoint(&self.desirable())
+                };
+                self.live(*other).is_some_and(shares)
+            };
+            if !takes_over && next.keys().any(refuses) {
+                return;
+            }
+            groups.retain(|q| q != id);
+            next.insert(*id, takes_over.then_some(TakeStamp { at: plan.at, sequence: takes }));
+            takes += u64::from(takes_over);
+        }
+        (*claims, *waiting, *sequence) = (next, groups, takes);
+    }
+
+    fn order_of(&self, claims: &Claims) -> Vec<QueueId> {
+        let place = |(id, take): (&QueueId, &Option<TakeStamp>)| self.live(*id).map(|q| rank(*id, q, *take));
+        let mut order: Vec<Rank<'_>> = claims.iter().filter_map(place).collect();
+        order.sort_unstable();
+        order.into_iter().map(|r| r.3).collect()
+    }
+
+    /// Who is wanted for a class, and when that changes.
+    fn stretches(&self, now: Timestamp, class: &Class, future: &[Epoch]) -> Vec<Stretch> {
+        let desired = |epoch: &Epoch| epoch.order.iter().find(|q| class.members.contains(q)).copied();
+        let mut stretches: Vec<Stretch> = Vec::new();
+        let mut push = |stretch: Stretch| {
+            if stretches.last().is_none_or(|last| last.owner != stretch.owner) {
+                stretches.push(stretch);
+            }
+        };
+        let mut loan = class.loan.filter(|l| l.until > now);
+        for epoch in future {
+            let owner = desired(epoch);
+            let mut strict = epoch.strict;
+            if let Some(live) = loan.filter(|l| l.until <= epoch.at) {
+                loan = None;
+                strict |= live.until == epoch.at;
+                if live.until < epoch.at {
+                    push(Stretch { owner: Some(live.lender), from: live.until, strict: true });
+                }
+            }
+            if let Some(live) = loan {
+                if owner == Some(live.lender) && epoch.order.contains(&live.borrower) {
+                    push(Stretch { owner: Some(live.borrower), from: epoch.at, strict });
+                    continue;
+                }
+                loan = None;
+                strict = true;
+            }
+            push(Stretch { owner, from: epoch.at, strict });
+        }
+        if let Some(live) = loan {
+            push(Stretch { owner: Some(live.lender), from: live.until, strict: true });
+        }
+        stretches
+    }
+}
+
+enum Event<'a> {
+    Switch(u32, &'a Plan),
+    Group(GroupId, QueueId, Option<TakeStamp>),
+}
+
+impl Event<'_> {
+    /// Switches before groups, as in a step.
+    fn place(&self) -> (u8, u32) {
+        match self {
+            Event::Switch(id, _) => (0, *id),
+            Event::Group(id, ..) => (1, id.0),
+        }
+    }
+}
+
+/// The windows of `queue` in a class; the first, if the queue is wanted now, begins at `begin`, or is left out.
+fn shape(stretches: &[Stretch], queue: QueueId, horizon: Horizon, begin: Option<Timestamp>) -> Shape {
+    let mut shape = Shape::new();
+    for (index, stretch) in stretches.iter().enumerate().filter(|(_, s)| s.owner == Some(queue)) {
+        let from = match index {
+            0 => begin,
+            // Without a look at planned switches only groups and loans bring something.
+            _ => Some(stretch.from).filter(|_| horizon != Horizon::Off || stretch.strict),
+        };
+        let end = stretches.get(index + 1);
+        let until = match (end, horizon) {
+            (None, _) => Timestamp::NEVER,
+            (Some(end), Horizon::Strict) => end.from,
+            (Some(end), Horizon::Soft | Horizon::Off) if end.strict => end.from,
+            (Some(_), Horizon::Soft | Horizon::Off) => Timestamp::NEVER,
+        };
+        if let Some(from) = from.filter(|from| *from < until) {
+            shape.push((from, until));
+            if until.is_never() {
+                break;
+            }
+        }
+    }
+    shape
+}

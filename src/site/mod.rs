@@ -1,0 +1,40 @@
+//! The whole pure core of Sluice: queues, schedulers, coordinator, ledger, jobs, calendar.
+//!
+//! Decides nothing that a part decides; it is the order in which the parts speak. It has no clock, no I/O, no threads
+//! of its own making: it is told events with a time ([`Site::apply`]), and answers effects ([`Site::schedule`]).
+//!
+//! Invariants: I1–I10 of the design, see docs/architecture.md; a refused event changes nothing; time never goes back;
+//! what is answered depends on the events alone.
+
+mod error;
+mod event;
+mod job;
+mod violation;
+
+mod state;
+
+mod hello;
+mod jobs;
+mod queues;
+
+mod audit;
+mod calendar;
+mod nodes;
+
+mod step;
+
+mod ledger;
+mod queue;
+mod rules;
+
+pub use calendar::{PlannedDrain, PlannedSwitch};
+pub use error::EventError;
+pub use event::{
+    Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, StartMode, Submission, SwitchSpec,
+};
+pub use job::{Counts, Job, JobState, Why};
+pub use nodes::Drained;
+pub use queue::Places;
+pub use state::{Site, SiteOptions};
+pub use step::ScheduleEnd;
+pub use violation::{Invariant, Violation};
