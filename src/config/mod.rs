@@ -8,9 +8,17 @@
 //! Invariants of a [`Config`] that was parsed: the default queue and every parent exist; a parent is not virtual;
 //! the policy of a queue is complete, merged key by key over its parent's and the global one.
 
+mod types;
+
 mod resource;
 mod scheduler;
-mod types;
+
+mod error;
+mod parse;
+mod policy;
+mod reader;
+
+pub use error::{ConfigError, ConfigErrors};
 
 pub use resource::{ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};

@@ -11,6 +11,7 @@ pub mod count;
 pub mod duration;
 pub mod hostlist;
 pub mod idset;
+pub mod jobid;
 
 pub mod constraint;
 pub mod jgf;

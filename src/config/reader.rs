@@ -1,0 +1,275 @@
+//! Strict reading of TOML tables: every value knows its key and its place, every error is kept and reading goes on.
+//!
+//! A section is read by taking its keys one by one; [`Section::finish`] then reports the keys that nobody took, with
+//! the nearest of those that were asked for.
+
+use super::error::{ConfigError, nearest};
+use crate::base::Duration;
+use crate::formats::duration;
+use crate::formats::error::quote;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::ops::Range;
+use std::str::FromStr;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A text being read, and what is wrong in it so far.
+pub(super) struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+    errors: RefCell<Vec<ConfigError>>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(file: &'a str, text: &'a str) -> Self {
+        Self { file, text, errors: RefCell::default() }
+    }
+
+    /// Reports an error at `span`, about `key`.
+    pub(super) fn error(&self, key: &str, span: Range<usize>, message: impl Display) {
+        self.push(ConfigError::unplaced(key, message.to_string()), span);
+    }
+
+    /// Reports an error at `span`, about `key`, with a way out.
+    pub(super) fn error_help(&self, key: &str, span: Range<usize>, message: impl Display, help: impl Into<String>) {
+        self.push(ConfigError { help: Some(help.into()), ..ConfigError::unplaced(key, message.to_string()) }, span);
+    }
+
+    fn push(&self, error: ConfigError, span: Range<usize>) {
+        self.errors.borrow_mut().push(error.placed(self.file, self.text, span));
+    }
+
+    /// How many errors there are so far.
+    pub(super) fn error_count(&self) -> usize {
+        self.errors.borrow().len()
+    }
+
+    /// Everything that was reported, in the order of the text.
+    pub(super) fn into_errors(self) -> Vec<ConfigError> {
+        let mut errors = self.errors.into_inner();
+        errors.sort_by_key(|error| (error.span.start, error.span.end));
+        errors
+    }
+
+    /// The top of a document; `None` where it is not TOML, which is reported.
+    pub(super) fn document(&self) -> Option<Spanned<DeTable<'a>>> {
+        let (table, errors) = DeTable::parse_recoverable(self.text);
+        for error in &errors {
+            self.error("", error.span().unwrap_or(0..0), format_args!("invalid TOML: {}", error.message()));
+        }
+        errors.is_empty().then_some(table)
+    }
+}
+
+/// A table whose keys are being taken.
+pub(super) struct Section<'r, 'a> {
+    pub(super) reader: &'r Reader<'a>,
+    pub(super) key: String,
+    /// Where the table stands; for a table without header of its own, where its first key does.
+    pub(super) span: Range<usize>,
+    table: &'r DeTable<'a>,
+    known: BTreeSet<&'static str>,
+}
+
+/// A value with its key.
+pub(super) struct Item<'r, 'a> {
+    pub(super) reader: &'r Reader<'a>,
+    pub(super) key: String,
+    pub(super) name: String,
+    /// Where the key stands.
+    pub(super) key_span: Range<usize>,
+    value: &'r Spanned<DeValue<'a>>,
+}
+
+impl<'r, 'a> Section<'r, 'a> {
+    pub(super) fn new(reader: &'r Reader<'a>, key: String, span: Range<usize>, table: &'r DeTable<'a>) -> Self {
+        Self { reader, key, span, table, known: BTreeSet::new() }
+    }
+
+    fn child_key(&self, name: &str) -> String {
+        let plain = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
+        let name = if plain { name.to_owned() } else { format!("{name:?}") };
+        if self.key.is_empty() { name } else { format!("{}.{name}", self.key) }
+    }
+
+    /// The value of a key, which is known from now on.
+    pub(super) fn take(&mut self, name: &'static str) -> Option<Item<'r, 'a>> {
+        self.known.insert(name);
+        let (key, value) = self.table.iter().find(|(key, _)| key.get_ref() == name)?;
+        Some(Item {
+            reader: self.reader,
+            key: self.child_key(name),
+            name: name.to_owned(),
+            key_span: key.span(),
+            value,
+        })
+    }
+
+    /// All keys with their values, in the order of the text: for a table whose keys are names.
+    pub(super) fn items(&self) -> Vec<Item<'r, 'a>> {
+        let mut items: Vec<_> = self
+            .table
+            .iter()
+            .map(|(key, value)| {
+                let name = key.get_ref().to_string();
+                Item { reader: self.reader, key: self.child_key(&name), name, key_span: key.span(), value }
+            })
+            .collect();
+        items.sort_by_key(|item| item.key_span.start);
+        items
+    }
+
+    /// Reports the keys that nobody took. `ours_not` maps keys that exist elsewhere to the reason why not here.
+    pub(super) fn finish_except(self, others: &[&str], ours_not: &[(&str, &str)]) {
+        for (key, _) in self.table {
+            let name: &str = key.get_ref();
+            if self.known.contains(name) || others.contains(&name) {
+                continue;
+            }
+            let message = format!("unknown key {}", quote(name));
+            let known = || self.known.iter().copied().chain(others.iter().copied());
+            let help = if let Some((_, why)) = ours_not.iter().find(|(other, _)| *other == name) {
+                (*why).to_owned()
+            } else if let Some(near) = nearest(name, known()) {
+                format!("did you mean `{near}`?")
+            } else {
+                format!("known are {}", known().collect::<Vec<_>>().join(", "))
+            };
+            self.reader.error_help(&self.key, key.span(), message, help);
+        }
+    }
+
+    /// Reports the keys that nobody took.
+    pub(super) fn finish(self) {
+        self.finish_except(&[], &[]);
+    }
+}
+
+impl<'r, 'a> Item<'r, 'a> {
+    /// A value that stands in `reader`'s text under some key.
+    pub(super) fn new(reader: &'r Reader<'a>, key: String, name: &str, value: &'r Spanned<DeValue<'a>>) -> Self {
+        Self { reader, key, name: name.to_owned(), key_span: value.span(), value }
+    }
+
+    /// Where the value stands.
+    pub(super) fn span(&self) -> Range<usize> {
+        self.value.span()
+    }
+
+    /// Reports an error about the value.
+    pub(super) fn error(&self, message: impl Display) {
+        self.reader.error(&self.key, self.span(), message);
+    }
+
+    /// Reports an error about the value, with a way out.
+    pub(super) fn error_help(&self, message: impl Display, help: impl Into<String>) {
+        self.reader.error_help(&self.key, self.span(), message, help);
+    }
+
+    fn expected<T>(&self, expected: &str) -> Option<T> {
+        self.error(format_args!("expected {expected}, found {}", kind(self.value.get_ref())));
+        None
+    }
+
+    /// The table that the value is.
+    pub(super) fn section(&self) -> Option<Section<'r, 'a>> {
+        match self.value.get_ref() {
+            DeValue::Table(table) => Some(Section::new(self.reader, self.key.clone(), self.key_span.clone(), table)),
+            _ => self.expected("a table"),
+        }
+    }
+
+    /// The tables of the array that the value is.
+    pub(super) fn sections(&self) -> Vec<Section<'r, 'a>> {
+        let items = self.elements("an array of tables");
+        items.into_iter().flatten().filter_map(|item| item.section()).collect()
+    }
+
+    fn elements(&self, expected: &str) -> Option<Vec<Item<'r, 'a>>> {
+        let DeValue::Array(array) = self.value.get_ref() else { return self.expected(expected) };
+        let element = |(index, value)| Item::new(self.reader, format!("{}[{index}]", self.key), &self.name, value);
+        Some(array.iter().enumerate().map(element).collect())
+    }
+
+    /// A string.
+    pub(super) fn string(&self) -> Option<&'r str> {
+        match self.value.get_ref() {
+            DeValue::String(text) => Some(text),
+            _ => self.expected("a string"),
+        }
+    }
+
+    /// An array of strings, without those that `check` finds a fault with.
+    pub(super) fn strings(&self, check: impl Fn(&str) -> Result<(), String>) -> Option<Vec<String>> {
+        let mut strings = Vec::new();
+        for item in self.elements("an array of strings")? {
+            let Some(text) = item.string() else { continue };
+            match check(text) {
+                Ok(()) => strings.push(text.to_owned()),
+                Err(message) => item.error(message),
+            }
+        }
+        Some(strings)
+    }
+
+    /// A string in some format.
+    pub(super) fn parse<T: FromStr<Err: Display>>(&self) -> Option<T> {
+        self.string()?.parse().map_err(|error| self.error(error)).ok()
+    }
+
+    /// One of a fixed set of words.
+    pub(super) fn word<T: FromStr>(&self, names: &[&str]) -> Option<T> {
+        let text = self.string()?;
+        text.parse()
+            .map_err(|_| {
+                let help = nearest(text, names.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+                let help = help.unwrap_or_else(|| format!("known are {}", names.join(", ")));
+                self.error_help(format_args!("unknown value {}", quote(text)), help);
+            })
+            .ok()
+    }
+
+    /// A duration as a string with a unit.
+    pub(super) fn duration(&self) -> Option<Duration> {
+        match self.value.get_ref() {
+            DeValue::Integer(number) => {
+                let help = format!("write \"{number}s\", \"{number}m\" or \"{number}h\"");
+                self.error_help("expected a duration in quotes, found an integer", help);
+                None
+            }
+            DeValue::String(text) => duration::parse(text).map_err(|error| self.error(error)).ok(),
+            _ => self.expected("a duration in quotes"),
+        }
+    }
+
+    /// A whole number in a range.
+    pub(super) fn integer(&self, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
+        let DeValue::Integer(number) = self.value.get_ref() else { return self.expected("an integer") };
+        let value = i64::from_str_radix(number.as_str(), number.radix()).ok().filter(|value| range.contains(value));
+        if value.is_none() {
+            let (low, high) = range.into_inner();
+            self.error(format_args!("expected an integer from {low} to {high}, found {number}"));
+        }
+        value
+    }
+
+    /// Whether the value is a string.
+    pub(super) fn is_string(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::String(_))
+    }
+}
+
+/// What kind of value this is, with its article.
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a float",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    }
+}
