@@ -19,11 +19,18 @@
 //! numbers. To that end a range keeps the largest admitted number as its `max` (`2-9:3` becomes `2-8:3`), a range of
 //! one number becomes that number, and a list without gaps becomes a range.
 
+mod error;
+mod text;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use error::CountError;
+
+use super::error::quote;
 use super::found;
 use serde_json::{Value, json};
 use std::fmt;
-use std::str::FromStr;
-use thiserror::Error;
 
 /// A count of RFC 14: see the module.
 ///
@@ -60,78 +67,6 @@ pub enum Step {
     Pow(u64),
 }
 
-/// Why a count was refused.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum CountError {
-    /// Neither a number nor an object nor a string.
-    #[error("expected a whole number, a range or a string, found {found}")]
-    Type {
-        /// What stood there.
-        found: String,
-    },
-    /// A number of the range object (or the count itself) is not a whole number of 1 or more.
-    #[error("{what}: expected a whole number of at least 1, found {found}")]
-    Number {
-        /// `count` or the key in the range object.
-        what: &'static str,
-        /// What stood there.
-        found: String,
-    },
-    /// A key of the range object is missing.
-    #[error("range: expected the key `{key}`{}, found none", .with.map(|w| format!(" beside `{w}`")).unwrap_or_default())]
-    Missing {
-        /// The key that is missing.
-        key: &'static str,
-        /// The key that asks for it, if it would not be needed otherwise.
-        with: Option<&'static str>,
-    },
-    /// A key that a range object does not have.
-    #[error("range: expected min, max, operator, operand, found the key {key}")]
-    UnknownKey {
-        /// The key, in quotes.
-        key: String,
-    },
-    /// Not one of the three operators.
-    #[error("operator: expected \"+\", \"*\" or \"^\", found {found}")]
-    Operator {
-        /// What stood there.
-        found: String,
-    },
-    /// An operand that does not lead on from one number to the next.
-    #[error("operand: expected at least {least} with `{operator}`, found {found}")]
-    Operand {
-        /// The operator.
-        operator: char,
-        /// The least operand that it takes.
-        least: u64,
-        /// The operand found.
-        found: u64,
-    },
-    /// The powers of 1 do not lead on from 1.
-    #[error("min: expected at least 2 with `^`, found 1")]
-    PowerOfOne,
-    /// The range ends before it begins.
-    #[error("max: expected at least min = {min}, found {max}")]
-    MaxBelowMin {
-        /// Start of the range.
-        min: u64,
-        /// End of the range.
-        max: u64,
-    },
-    /// A string that is none of the forms of the module's table.
-    #[error("{text} at byte {byte}: expected {expected}, found {found}")]
-    Text {
-        /// The string, in quotes.
-        text: String,
-        /// Where in the string, from 0.
-        byte: usize,
-        /// What could stand there.
-        expected: &'static str,
-        /// What stood there.
-        found: String,
-    },
-}
-
 impl Step {
     /// The step of an operator character and its operand.
     fn new(operator: char, operand: u64) -> Result<Step, CountError> {
@@ -139,7 +74,7 @@ impl Step {
             '+' => (Step::Add(operand), 1),
             '*' => (Step::Mul(operand), 2),
             '^' => (Step::Pow(operand), 2),
-            other => return Err(CountError::Operator { found: found::text(&other.to_string()) }),
+            other => return Err(CountError::Operator { found: quote(&other.to_string()) }),
         };
         if operand < least { Err(CountError::Operand { operator, least, found: operand }) } else { Ok(step) }
     }
@@ -291,7 +226,7 @@ impl Count {
                 let mut fields: [Option<&Value>; 4] = [None; 4];
                 for (key, value) in object {
                     let Some(at) = KEYS.iter().position(|known| known == key) else {
-                        return Err(CountError::UnknownKey { key: found::text(key) });
+                        return Err(CountError::UnknownKey { key: quote(key) });
                     };
                     fields[at] = Some(value);
                 }
@@ -379,133 +314,3 @@ fn from_fields([min, max, operator, operand]: [Option<&Value>; 4]) -> Result<Cou
 fn positive(what: &'static str, value: &Value) -> Result<u64, CountError> {
     value.as_u64().filter(|n| *n > 0).ok_or_else(|| CountError::Number { what, found: found::value(value) })
 }
-
-impl FromStr for Count {
-    type Err = CountError;
-
-    fn from_str(text: &str) -> Result<Count, CountError> {
-        let mut reader = Reader { text, at: 0 };
-        let bracket = reader.eat(b'[');
-        let count = reader.count()?;
-        if bracket && !reader.eat(b']') {
-            return Err(reader.expected("`]`"));
-        }
-        if reader.at == text.len() { Ok(count) } else { Err(reader.expected("the end")) }
-    }
-}
-
-/// A place in a count's text.
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl Reader<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn eat(&mut self, byte: u8) -> bool {
-        let hit = self.peek() == Some(byte);
-        self.at += usize::from(hit);
-        hit
-    }
-
-    /// The error that something else was expected here.
-    fn expected(&self, expected: &'static str) -> CountError {
-        let found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
-            Some(c) => found::text(&c.to_string()),
-            None => "the end".to_owned(),
-        };
-        CountError::Text { text: found::text(self.text), byte: self.at, expected, found }
-    }
-
-    /// A number of at least 1 without leading zeros.
-    fn number(&mut self) -> Result<u64, CountError> {
-        let digits = self.text.as_bytes()[self.at..].iter().take_while(|b| b.is_ascii_digit()).count();
-        if digits == 0 || self.peek() == Some(b'0') {
-            return Err(self.expected("a number from 1 on without leading zeros"));
-        }
-        let number = &self.text[self.at..self.at + digits];
-        let value = number.parse().map_err(|_| CountError::Text {
-            text: found::text(self.text),
-            byte: self.at,
-            expected: "a number of at most 64 bits",
-            found: found::text(number),
-        })?;
-        self.at += digits;
-        Ok(value)
-    }
-
-    fn count(&mut self) -> Result<Count, CountError> {
-        let low = self.number()?;
-        if self.eat(b'+') {
-            let step = self.step()?;
-            return Count::range(low, None, step);
-        }
-        let start = self.at;
-        let high = if self.eat(b'-') { self.number()? } else { low };
-        if self.peek() == Some(b',') {
-            if start != self.at && high <= low {
-                self.at = start + 1;
-                return Err(self.expected("a number above the one before it"));
-            }
-            return self.list((low, high));
-        }
-        if start == self.at {
-            return Ok(Count::fixed(low));
-        }
-        let step = self.step()?;
-        Count::range(low, Some(high), step)
-    }
-
-    /// `:operand:operator`, of which the end may be missing.
-    fn step(&mut self) -> Result<Step, CountError> {
-        if !self.eat(b':') {
-            return Ok(Step::Add(1));
-        }
-        let operand = self.number()?;
-        if !self.eat(b':') {
-            return Ok(Step::Add(operand));
-        }
-        let operator = match self.peek() {
-            Some(c @ (b'+' | b'*' | b'^')) => char::from(c),
-            _ => return Err(self.expected("`+`, `*` or `^`")),
-        };
-        self.at += 1;
-        Step::new(operator, operand)
-    }
-
-    /// The rest of a list whose first run is `first`.
-    fn list(&mut self, first: (u64, u64)) -> Result<Count, CountError> {
-        let mut runs = vec![first];
-        let mut last = first.1;
-        while self.eat(b',') {
-            let low = self.ascending(last)?;
-            let high = if self.eat(b'-') { self.ascending(low)? } else { low };
-            match runs.last_mut() {
-                Some(run) if run.1 + 1 == low => run.1 = high,
-                _ => runs.push((low, high)),
-            }
-            last = high;
-        }
-        match runs[..] {
-            [(low, high)] => Count::range(low, Some(high), Step::Add(1)),
-            _ => Ok(Count(Shape::Set(runs.into()))),
-        }
-    }
-
-    /// A number above `last`.
-    fn ascending(&mut self, last: u64) -> Result<u64, CountError> {
-        let at = self.at;
-        let value = self.number()?;
-        if value > last {
-            return Ok(value);
-        }
-        self.at = at;
-        Err(self.expected("a number above the one before it"))
-    }
-}
-
-#[cfg(test)]
-mod tests;

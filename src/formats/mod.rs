@@ -6,6 +6,7 @@
 
 pub mod error;
 mod found;
+mod yaml;
 
 pub mod count;
 pub mod duration;
@@ -16,4 +17,8 @@ pub mod jobid;
 pub mod constraint;
 pub mod jgf;
 pub mod r;
+
+pub mod count;
+pub mod jobspec;
+
 pub mod swf;

@@ -2,7 +2,7 @@
 
 use super::{Extra, Swf, SwfError, SwfJob, SwfWarning, Warning};
 use crate::base::FastSet;
-use crate::formats::found;
+use crate::formats::error::quote;
 use flate2::read::MultiGzDecoder;
 use std::io::Read;
 
@@ -215,8 +215,9 @@ impl Reader {
             return Ok(number);
         }
         let number: f64 = text.parse().map_err(|_| self.bad(at, "a number", word))?;
-        // 2^63 is the first float above the range; NaN fails the test, too.
-        if !(number.abs() < 9_223_372_036_854_775_808.0) {
+        // 2^63 is the first float above the range; NaN does not fit either.
+        let fits = number.abs() < 9_223_372_036_854_775_808.0;
+        if !fits {
             return Err(self.bad(at, "a number of at most 64 bits", word));
         }
         if at == AVG_CPU {
@@ -229,7 +230,7 @@ impl Reader {
 
     #[cold]
     fn bad(&self, at: usize, expected: &'static str, word: &[u8]) -> SwfError {
-        let found = found::text(&String::from_utf8_lossy(word));
+        let found = quote(&String::from_utf8_lossy(word));
         SwfError::Number { line: self.line, column: at + 1, expected, found }
     }
 

@@ -161,20 +161,20 @@ fn refused() {
     };
     let cases = [
         (format!("\n{cut}"), "line 2: expected 18 columns, found 14"),
-        (format!(";\n{LINE}\nrubbish"), "line 3, column 1 (job number): expected a number, found \"rubbish\""),
-        (with(0, "-1"), "line 1, column 1 (job number): expected a number of at least 0, found \"-1\""),
-        (with(3, "12s"), "line 1, column 4 (run time): expected a number, found \"12s\""),
-        (with(3, "-"), "line 1, column 4 (run time): expected a number, found \"-\""),
-        (with(5, "nan"), "line 1, column 6 (average CPU time): expected a number of at most 64 bits, found \"nan\""),
-        (with(8, "inf"), "line 1, column 9 (requested time): expected a number of at most 64 bits, found \"inf\""),
+        (format!(";\n{LINE}\nrubbish"), "line 3, column 1 (job number): expected a number, found `rubbish`"),
+        (with(0, "-1"), "line 1, column 1 (job number): expected a number of at least 0, found `-1`"),
+        (with(3, "12s"), "line 1, column 4 (run time): expected a number, found `12s`"),
+        (with(3, "-"), "line 1, column 4 (run time): expected a number, found `-`"),
+        (with(5, "nan"), "line 1, column 6 (average CPU time): expected a number of at most 64 bits, found `nan`"),
+        (with(8, "inf"), "line 1, column 9 (requested time): expected a number of at most 64 bits, found `inf`"),
         (
             with(8, "9223372036854775808"),
-            "line 1, column 9 (requested time): expected a number of at most 64 bits, found \"9223372036854775808\"",
+            "line 1, column 9 (requested time): expected a number of at most 64 bits, found `9223372036854775808`",
         ),
-        (format!("{LINE} 17"), "line 1, column 19 (executed nodes): expected node numbers as in {1,2}, found \"17\""),
+        (format!("{LINE} 17"), "line 1, column 19 (executed nodes): expected node numbers as in {1,2}, found `17`"),
         (
             format!("{LINE} {{1,,2}} q"),
-            "line 1, column 19 (executed nodes): expected node numbers as in {1,2}, found \"{1,,2}\"",
+            "line 1, column 19 (executed nodes): expected node numbers as in {1,2}, found `{1,,2}`",
         ),
     ];
     for (text, message) in cases {
