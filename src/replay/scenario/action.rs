@@ -1,7 +1,11 @@
 //! `[[action]]`: what is done at given times.
 
-use super::machine::NodeSet;
+use super::fields::{Fields, Item, plain};
+use super::machine::{NodeSet, read_nodes};
+use super::settings::finite;
+use super::workload::optional;
 use crate::base::{Duration, Timestamp};
+use toml::de::DeValue;
 
 /// One `[[action]]`, possibly repeated.
 #[derive(Clone, Debug, PartialEq)]
@@ -225,4 +229,247 @@ pub enum JobPick {
     Ids(Vec<u64>),
     /// `queue = "…"`: all jobs that are pending in the queue at that instant, in the order of their ids.
     PendingIn(String),
+}
+
+pub(super) fn read_action(item: &Item<'_, '_>, number: usize) -> Option<Action> {
+    let fields = item.fields("[[action]]")?;
+    let at = fields.need("at").and_then(|i| i.time());
+    let told = optional(fields.get("told"), |i| i.time());
+    let name = fields.get("name").map_or_else(|| Some(format!("action-{number}")), |i| i.name());
+    let repeat = read_repeat(&fields);
+    let verb = fields.need("do");
+    let what = verb.as_ref().and_then(|verb| read_what(verb, &fields));
+    let line = fields.line;
+    if let (Some(Some(told)), Some(at)) = (told, at)
+        && told > at
+    {
+        fields.conflict::<()>(format!("told at {told}, after it takes effect at {at}"));
+    }
+    if let (Some(Some(_)), Some(what)) = (told, &what)
+        && !can_be_announced(what)
+    {
+        let which = "switch, queue-start, queue-stop with release = true, drain";
+        fields.conflict::<()>(format!("`told` goes only with {which}"));
+    }
+    // Which keys there are depends on the verb: without one, none can be called unknown.
+    if verb.is_some_and(|verb| is_verb(&verb)) {
+        fields.finish();
+    }
+    Some(Action { at: at?, told: told?, name: name?, repeat: repeat?, what: what?, line })
+}
+
+fn is_verb(item: &Item<'_, '_>) -> bool {
+    matches!(item.value.get_ref(), DeValue::String(text) if VERBS.iter().any(|(verb, _)| verb == text))
+}
+
+fn can_be_announced(what: &ActionKind) -> bool {
+    match what {
+        ActionKind::Switch { .. } | ActionKind::QueueStart(_) | ActionKind::Drain { .. } => true,
+        ActionKind::QueueStop { release, .. } => *release,
+        ActionKind::QueueCreate { .. }
+        | ActionKind::QueueChange { .. }
+        | ActionKind::QueueRemove { .. }
+        | ActionKind::QueueEnable { .. }
+        | ActionKind::QueueDisable { .. }
+        | ActionKind::CancelPlanned { .. }
+        | ActionKind::Undrain { .. }
+        | ActionKind::Fail { .. }
+        | ActionKind::Return { .. }
+        | ActionKind::Add(_)
+        | ActionKind::Remove { .. }
+        | ActionKind::Cancel { .. }
+        | ActionKind::Reprioritize { .. }
+        | ActionKind::Relimit { .. }
+        | ActionKind::Move { .. } => false,
+    }
+}
+
+/// `every` and `times`: both or none.
+fn read_repeat(fields: &Fields<'_, '_>) -> Option<Option<Repeat>> {
+    match (fields.get("every"), fields.get("times")) {
+        (None, None) => Some(None),
+        (Some(every), Some(times)) => {
+            let length = finite(&every);
+            if length == Some(Duration::ZERO) {
+                return every.wrong("a duration above 0");
+            }
+            let times = times.small(1);
+            Some(Some(Repeat { every: length?, times: times? }))
+        }
+        (Some(_), None) => fields.missing("times"),
+        (None, Some(_)) => fields.missing("every"),
+    }
+}
+
+/// The verbs of `do`.
+#[derive(Clone, Copy)]
+enum Verb {
+    QueueCreate,
+    QueueChange,
+    QueueRemove,
+    QueueEnable,
+    QueueDisable,
+    QueueStart,
+    QueueStop,
+    Switch,
+    CancelPlanned,
+    Drain,
+    Undrain,
+    Fail,
+    Return,
+    Add,
+    Remove,
+    Cancel,
+    Reprioritize,
+    Relimit,
+    Move,
+}
+
+const VERBS: [(&str, Verb); 19] = [
+    ("queue-create", Verb::QueueCreate),
+    ("queue-change", Verb::QueueChange),
+    ("queue-remove", Verb::QueueRemove),
+    ("queue-enable", Verb::QueueEnable),
+    ("queue-disable", Verb::QueueDisable),
+    ("queue-start", Verb::QueueStart),
+    ("queue-stop", Verb::QueueStop),
+    ("switch", Verb::Switch),
+    ("cancel-planned", Verb::CancelPlanned),
+    ("drain", Verb::Drain),
+    ("undrain", Verb::Undrain),
+    ("fail", Verb::Fail),
+    ("return", Verb::Return),
+    ("add", Verb::Add),
+    ("remove", Verb::Remove),
+    ("cancel", Verb::Cancel),
+    ("reprioritize", Verb::Reprioritize),
+    ("relimit", Verb::Relimit),
+    ("move", Verb::Move),
+];
+
+fn read_what(verb: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<ActionKind> {
+    let queue = || fields.need("queue").and_then(|i| i.name());
+    let reason = || fields.get("reason").map_or(Some(String::new()), |i| i.text().map(str::to_owned));
+    Some(match verb.word(&VERBS)? {
+        Verb::QueueCreate => {
+            let (queue, config) = (queue(), read_config(fields));
+            ActionKind::QueueCreate { queue: queue?, config: config? }
+        }
+        Verb::QueueChange => {
+            let (queue, config) = (queue(), read_config(fields));
+            ActionKind::QueueChange { queue: queue?, config: config? }
+        }
+        Verb::QueueRemove => {
+            let (queue, pending) = (queue(), optional(fields.get("pending"), read_pending));
+            ActionKind::QueueRemove { queue: queue?, pending: pending? }
+        }
+        Verb::QueueEnable => ActionKind::QueueEnable { queue: queue()? },
+        Verb::QueueDisable => {
+            let (queue, reason) = (queue(), reason());
+            ActionKind::QueueDisable { queue: queue?, reason: reason? }
+        }
+        Verb::QueueStart => ActionKind::QueueStart(read_start(fields)?),
+        Verb::QueueStop => {
+            let release = fields.get("release").map_or(Some(false), |i| i.boolean());
+            let (queue, reason) = (queue(), reason());
+            ActionKind::QueueStop { queue: queue?, release: release?, reason: reason? }
+        }
+        Verb::Switch => {
+            let release = fields.get("release").map_or(Some(Vec::new()), |i| i.names());
+            let start = fields.get("start").map_or(Some(Vec::new()), |i| read_starts(&i));
+            let (release, start) = (release?, start?);
+            if release.is_empty() && start.is_empty() {
+                return fields.missing("release` or `start");
+            }
+            ActionKind::Switch { release, start }
+        }
+        Verb::CancelPlanned => ActionKind::CancelPlanned { plan: fields.need("plan").and_then(|i| i.name())? },
+        Verb::Drain => {
+            let (nodes, reason) = (read_nodes(fields), reason());
+            ActionKind::Drain { nodes: nodes?, reason: reason? }
+        }
+        Verb::Undrain => ActionKind::Undrain { nodes: read_nodes(fields)? },
+        Verb::Fail => ActionKind::Fail { nodes: read_nodes(fields)? },
+        Verb::Return => ActionKind::Return { nodes: read_nodes(fields)? },
+        Verb::Add => ActionKind::Add(read_addition(fields)?),
+        Verb::Remove => ActionKind::Remove { nodes: read_nodes(fields)? },
+        Verb::Cancel => ActionKind::Cancel { jobs: read_pick(fields)? },
+        Verb::Reprioritize => {
+            let (jobs, priority) = (read_pick(fields), fields.need("priority").and_then(|i| i.small(0)));
+            ActionKind::Reprioritize { jobs: jobs?, priority: priority? }
+        }
+        Verb::Relimit => {
+            let (jobs, limit) = (read_pick(fields), fields.need("limit").and_then(|i| i.duration()));
+            ActionKind::Relimit { jobs: jobs?, limit: limit? }
+        }
+        Verb::Move => {
+            let (jobs, to) = (read_pick(fields), fields.need("to").and_then(|i| i.name()));
+            ActionKind::Move { jobs: jobs?, to: to? }
+        }
+    })
+}
+
+/// The configuration of a queue, as it is: `config` judges it.
+fn read_config(fields: &Fields<'_, '_>) -> Option<toml::Table> {
+    let item = fields.need("config")?;
+    match plain(item.value.get_ref()) {
+        toml::Value::Table(table) => Some(table),
+        _ => item.wrong("a table"),
+    }
+}
+
+fn read_pending(item: &Item<'_, '_>) -> Option<PendingJobs> {
+    let text = item.text()?;
+    match (text, text.strip_prefix("move=")) {
+        ("hold", _) => Some(PendingJobs::Hold),
+        ("cancel", _) => Some(PendingJobs::Cancel),
+        (_, Some(queue)) if !queue.is_empty() => Some(PendingJobs::Move(queue.to_owned())),
+        _ => item.wrong("\"hold\", \"cancel\" or \"move=QUEUE\""),
+    }
+}
+
+/// Names, or tables with `queue`, `take` and `group`.
+fn read_starts(item: &Item<'_, '_>) -> Option<Vec<StartQueue>> {
+    let start = |item: &Item<'_, '_>| match item.value.get_ref() {
+        DeValue::String(_) => Some(StartQueue { queue: item.name()?, take: false, group: None }),
+        DeValue::Table(_) => {
+            let fields = item.fields("start")?;
+            let start = read_start(&fields);
+            fields.finish();
+            start
+        }
+        _ => item.wrong("the name of a queue, or a table with `queue`, `take`, `group`"),
+    };
+    item.items()?.iter().map(start).collect()
+}
+
+fn read_start(fields: &Fields<'_, '_>) -> Option<StartQueue> {
+    let queue = fields.need("queue").and_then(|i| i.name());
+    let take = fields.get("take").map_or(Some(false), |i| i.boolean());
+    let group = optional(fields.get("group"), |i| {
+        let fields = i.fields("group")?;
+        let min = optional(fields.get("min"), |i| i.small(1));
+        let give_up = fields.need("give-up").and_then(|i| finite(&i));
+        fields.finish();
+        Some(Group { min: min?, give_up: give_up? })
+    });
+    Some(StartQueue { queue: queue?, take: take?, group: group? })
+}
+
+fn read_addition(fields: &Fields<'_, '_>) -> Option<Addition> {
+    let hosts = fields.need("hosts").and_then(|i| i.hosts());
+    let cores = fields.need("cores").and_then(|i| i.small(1));
+    let gpus = fields.get("gpus").map_or(Some(0), |i| i.small(0));
+    let properties = fields.get("properties").map_or(Some(Vec::new()), |i| i.names());
+    let online = fields.get("online").map_or(Some(true), |i| i.boolean());
+    Some(Addition { hosts: hosts?, cores: cores?, gpus: gpus?, properties: properties?, online: online? })
+}
+
+fn read_pick(fields: &Fields<'_, '_>) -> Option<JobPick> {
+    let item = fields.one_of(&["job", "jobs", "queue"])?;
+    match item.key {
+        "queue" => item.name().map(JobPick::PendingIn),
+        "job" => Some(JobPick::Ids(vec![item.integer(0..u64::MAX)?])),
+        _ => item.items()?.iter().map(|i| i.integer(0..u64::MAX)).collect::<Option<_>>().map(JobPick::Ids),
+    }
 }

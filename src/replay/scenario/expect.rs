@@ -1,5 +1,7 @@
 //! `[[expect]]`: what must come out.
 
+use super::fields::{Fields, Item, plain};
+use super::workload::optional;
 use crate::base::Timestamp;
 
 /// One `[[expect]]`.
@@ -91,4 +93,94 @@ pub enum JobState {
     Held,
     /// It runs.
     Running,
+}
+
+pub(super) fn read_expectation(item: &Item<'_, '_>) -> Option<Expectation> {
+    let fields = item.fields("[[expect]]")?;
+    let why = fields.get("why").map_or(Some(String::new()), |i| i.text().map(str::to_owned));
+    let subject = fields.one_of(&["key", "at", "job", "order"])?;
+    let check = match subject.key {
+        "key" => {
+            let (path, test) = (subject.name(), read_test(&fields));
+            path.zip(test).map(|(path, test)| Check::Key { path, test })
+        }
+        "at" => read_owners(&subject, &fields).map(Check::Owners),
+        "job" => read_job(&subject, &fields),
+        _ => {
+            let ids = subject.items().and_then(|items| items.iter().map(|i| i.integer(0..u64::MAX)).collect());
+            ids.map(Check::Order)
+        }
+    };
+    let line = fields.line;
+    fields.finish();
+    Some(Expectation { why: why?, check: check?, line })
+}
+
+fn read_test(fields: &Fields<'_, '_>) -> Option<Test> {
+    let item = fields.one_of(&["eq", "ne", "ge", "le", "between"])?;
+    let number = |i: &Item<'_, '_>| i.number("a number", |_| true);
+    match item.key {
+        "eq" => read_value(&item).map(Test::Equal),
+        "ne" => read_value(&item).map(Test::NotEqual),
+        "ge" => number(&item).map(Test::AtLeast),
+        "le" => number(&item).map(Test::AtMost),
+        _ => match item.items()?.as_slice() {
+            [low, high] => match (number(low)?, number(high)?) {
+                (low, high) if low <= high => Some(Test::Between(low, high)),
+                _ => item.wrong("the lower number first"),
+            },
+            _ => item.wrong("two numbers, [low, high]"),
+        },
+    }
+}
+
+fn read_value(item: &Item<'_, '_>) -> Option<serde_json::Value> {
+    match plain(item.value.get_ref()) {
+        toml::Value::String(text) => Some(text.into()),
+        toml::Value::Integer(n) => Some(n.into()),
+        toml::Value::Float(n) if n.is_finite() => Some(n.into()),
+        toml::Value::Boolean(b) => Some(b.into()),
+        _ => item.wrong("a number, a text, or true or false"),
+    }
+}
+
+fn read_owners(at: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<Owners> {
+    let pairs = |key| fields.get(key).map_or(Some(Vec::new()), |i| i.host_pairs());
+    let (owner, leaving) = (pairs("owner"), pairs("leaving"));
+    let free = optional(fields.get("free"), Item::hosts);
+    let owners = Owners { at: at.time()?, owner: owner?, leaving: leaving?, free: free? };
+    if owners.owner.is_empty() && owners.leaving.is_empty() && owners.free.is_none() {
+        return fields.missing("owner` or `leaving` or `free");
+    }
+    Some(owners)
+}
+
+fn read_job(job: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<Check> {
+    let states = [
+        ("completed", JobState::Completed),
+        ("failed", JobState::Failed),
+        ("cancelled", JobState::Cancelled),
+        ("denied", JobState::Denied),
+        ("pending", JobState::Pending),
+        ("held", JobState::Held),
+        ("running", JobState::Running),
+    ];
+    let state = optional(fields.get("state"), |i| i.word(&states));
+    let queue = optional(fields.get("queue"), Item::name);
+    let starts = optional(fields.get("starts"), |i| i.times());
+    let ends = optional(fields.get("ends"), |i| i.times());
+    let on = optional(fields.get("on"), Item::hosts);
+    let reason = optional(fields.get("reason"), Item::name);
+    if !["state", "queue", "starts", "ends", "on", "reason"].iter().any(|key| fields.has(key)) {
+        return fields.missing("state` or `queue` or `starts` or `ends` or `on` or `reason");
+    }
+    Some(Check::Job {
+        job: job.integer(0..u64::MAX)?,
+        state: state?,
+        queue: queue?,
+        starts: starts?,
+        ends: ends?,
+        on: on?,
+        reason: reason?,
+    })
 }

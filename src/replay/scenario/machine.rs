@@ -1,5 +1,6 @@
 //! The machine of a scenario: where its graph comes from, and how nodes are named.
 
+use super::fields::{Fields, Item};
 use std::path::{Path, PathBuf};
 
 /// A file that a scenario refers to.
@@ -76,4 +77,78 @@ pub enum NodeSet {
     Hosts(String),
     /// `ranks = "0-3"`: an idset (RFC 22) of execution targets.
     Ranks(String),
+}
+
+/// Reads `file` or `shared`, whichever is there.
+pub(super) fn read_file(fields: &Fields<'_, '_>) -> Option<FileRef> {
+    let item = fields.one_of(&["file", "shared"])?;
+    let path = PathBuf::from(item.name()?);
+    Some(if item.key == "file" { FileRef::Own(path) } else { FileRef::Shared(path) })
+}
+
+/// Reads `nodes` or `ranks`, whichever is there.
+pub(super) fn read_nodes(fields: &Fields<'_, '_>) -> Option<NodeSet> {
+    let item = fields.one_of(&["nodes", "ranks"])?;
+    if item.key == "nodes" { item.hosts().map(NodeSet::Hosts) } else { item.ids().map(NodeSet::Ranks) }
+}
+
+pub(super) fn read_graph(item: &Item<'_, '_>) -> Option<GraphSource> {
+    let fields = item.fields("[graph]")?;
+    let format = fields.get("format");
+    let source = fields.one_of(&["file", "shared", "text", "uniform", "swf-header"])?;
+    let graph = match source.key {
+        "text" => source.text().map(|text| {
+            // The first line break after the quotes does not belong to the text.
+            let opening = &source.src.text[source.value.span().start..];
+            let skipped = usize::from(opening.trim_start_matches(['"', '\'']).starts_with(['\n', '\r']));
+            GraphSource::Text { text: text.to_owned(), line: source.line() + skipped }
+        }),
+        "uniform" => read_uniform(&source).map(GraphSource::Uniform),
+        "swf-header" => source.fields("swf-header").and_then(|f| {
+            let file = read_file(&f);
+            f.finish();
+            file.map(GraphSource::SwfHeader)
+        }),
+        key => source.name().and_then(|name| {
+            let format = match format {
+                Some(item) => {
+                    item.word(&[("text", GraphFormat::Text), ("R", GraphFormat::R), ("jgf", GraphFormat::Jgf)])?
+                }
+                None => match format_of(&name) {
+                    Some(format) => format,
+                    None => return source.wrong("a file ending in .graph, .json or .jgf, or a `format`"),
+                },
+            };
+            let path = PathBuf::from(name);
+            let file = if key == "file" { FileRef::Own(path) } else { FileRef::Shared(path) };
+            Some(GraphSource::File { file, format })
+        }),
+    };
+    if let (Some(format), Some(GraphSource::Text { .. } | GraphSource::Uniform(_) | GraphSource::SwfHeader(_))) =
+        (format, &graph)
+    {
+        fields.src.conflict(format.line(), "`format` goes with a graph file only");
+    }
+    fields.finish();
+    graph
+}
+
+fn format_of(name: &str) -> Option<GraphFormat> {
+    let formats = [
+        (".graph", GraphFormat::Text),
+        (".jgf", GraphFormat::Jgf),
+        (".jgf.json", GraphFormat::Jgf),
+        (".json", GraphFormat::R),
+    ];
+    formats.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| *format)
+}
+
+fn read_uniform(item: &Item<'_, '_>) -> Option<Uniform> {
+    let fields = item.fields("uniform")?;
+    let nodes = fields.need("nodes").and_then(|i| i.small(1));
+    let cores = fields.get("cores").map_or(Some(1), |i| i.small(1));
+    let gpus = fields.get("gpus").map_or(Some(0), |i| i.small(0));
+    let properties = fields.get("properties").map_or(Some(Vec::new()), |i| i.host_pairs());
+    fields.finish();
+    Some(Uniform { nodes: nodes?, cores: cores?, gpus: gpus?, properties: properties? })
 }

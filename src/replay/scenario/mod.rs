@@ -13,12 +13,19 @@
 //! - configuration text keeps its line numbers, so that an error found later still points at the right line.
 
 mod action;
+mod error;
 mod expect;
+mod fields;
 mod machine;
+mod parse;
 mod settings;
+#[cfg(test)]
+mod tests;
+mod time;
 mod workload;
 
 pub use action::{Action, ActionKind, Addition, Group, JobPick, Occurrence, PendingJobs, Repeat, StartQueue};
+pub use error::{ScenarioError, ScenarioErrors};
 pub use expect::{Check, Expectation, JobState, Owners, Test};
 pub use machine::{FileRef, GraphFormat, GraphSource, NodeSet, Uniform};
 pub use settings::{Housekeeping, OnNodeFail, PassRule, Settings};

@@ -1,6 +1,9 @@
 //! `[site]`: how the site behaves during a replay.
 
+use super::fields::{Item, Source};
+use super::time::parse_date_time;
 use crate::base::{Duration, Timestamp};
+use toml::de::DeValue;
 
 /// `[site]`, with its defaults.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,4 +84,65 @@ pub enum PassRule {
     Timestamp,
     /// After every single event.
     Event,
+}
+
+pub(super) fn read_site(src: &Source<'_>, item: Option<Item<'_, '_>>) -> Option<Settings> {
+    let default = Settings::default();
+    let Some(item) = item else { return Some(default) };
+    let fields = item.fields("[site]")?;
+    if let Some(epoch) = fields.get("epoch") {
+        src.epoch.set(read_epoch(&epoch));
+    }
+    let on_node_fail = fields.get("on-node-fail").map_or(Some(default.on_node_fail), |i| {
+        i.word(&[("fail", OnNodeFail::Fail), ("requeue", OnNodeFail::Requeue), ("continue", OnNodeFail::Continue)])
+    });
+    let pass = fields
+        .get("pass")
+        .map_or(Some(default.pass), |i| i.word(&[("timestamp", PassRule::Timestamp), ("event", PassRule::Event)]));
+    let stopped = fields.get("stopped").map_or(Some(Vec::new()), |i| i.names());
+    let housekeeping = fields.get("housekeeping").map_or(Some(default.housekeeping), |i| read_housekeeping(&i));
+    let work_budget = fields.get("work-budget").map(|i| i.integer(1..1 << 32));
+    let until = fields.get("until").map_or(Some(Timestamp::NEVER), |i| i.time());
+    fields.finish();
+    Some(Settings {
+        stopped: stopped?,
+        on_node_fail: on_node_fail?,
+        housekeeping: housekeeping?,
+        epoch: src.epoch.get(),
+        pass: pass?,
+        work_budget: match work_budget {
+            Some(budget) => Some(usize::try_from(budget?).unwrap_or(usize::MAX)),
+            None => None,
+        },
+        until: until?,
+    })
+}
+
+/// A TOML date-time or date without time zone, or the same as a text.
+fn read_epoch(item: &Item<'_, '_>) -> Option<i64> {
+    let text = match item.value.get_ref() {
+        DeValue::Datetime(moment) => moment.to_string(),
+        DeValue::String(text) => text.to_string(),
+        _ => String::new(),
+    };
+    let full = if text.contains(['T', 't', ' ']) { text } else { format!("{text} 00:00") };
+    parse_date_time(&full).or_else(|| item.wrong("a date, or a date and time, without time zone"))
+}
+
+fn read_housekeeping(item: &Item<'_, '_>) -> Option<Housekeeping> {
+    let fields = item.fields("housekeeping")?;
+    let duration = fields.need("duration").and_then(|i| finite(&i));
+    let jitter = fields.get("jitter").map_or(Some(Duration::ZERO), |i| finite(&i));
+    let stuck =
+        fields.get("stuck").map_or(Some(0.0), |i| i.number("a share from 0 to 1", |n| (0.0..=1.0).contains(&n)));
+    let stuck_for = fields.get("stuck-for").map_or(Some(Duration::INFINITE), |i| i.duration());
+    let seed = fields.get("seed").map_or(Some(0), |i| i.integer(0..u64::MAX));
+    fields.finish();
+    Some(Housekeeping { duration: duration?, jitter: jitter?, stuck: stuck?, stuck_for: stuck_for?, seed: seed? })
+}
+
+/// A duration that ends.
+pub(super) fn finite(item: &Item<'_, '_>) -> Option<Duration> {
+    let length = item.duration()?;
+    if length.is_infinite() { item.wrong("a duration that ends") } else { Some(length) }
 }
