@@ -13,3 +13,4 @@ pub mod planner;
 pub mod replay;
 pub mod scheduler;
 pub mod site;
+pub mod services;

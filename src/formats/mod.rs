@@ -18,7 +18,6 @@ pub mod constraint;
 pub mod jgf;
 pub mod r;
 
-pub mod count;
 pub mod jobspec;
 
 pub mod swf;

@@ -5,7 +5,7 @@
 //! twice), I3 (nothing goes up while held by a job of another queue), I4 (no kill without a cancellation), I6 (the sums agree).
 
 use super::book::Book;
-use crate::base::{FastMap, FastSet, JobId, TargetId, TargetSet};
+use crate::base::{FastMap, FastSet, JobId, TargetId};
 use crate::graph::Graph;
 use crate::matcher::{Extent, Freed, Selection, Units};
 use crate::site::{Effect, Event, Invariant, Site};
@@ -179,7 +179,7 @@ impl Audit {
 
     /// The targets that any job holds.
     #[cfg(test)]
-    fn held_targets(&self) -> TargetSet {
+    fn held_targets(&self) -> crate::base::TargetSet {
         let held = self.cells.iter().enumerate().filter(|(_, c)| !c.holds.is_empty());
         held.map(|(t, _)| TargetId(t as u32)).collect()
     }
@@ -201,7 +201,7 @@ fn beyond(units: &Units, bound: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::{Duration, Epoch};
+    use crate::base::{Duration, Epoch, TargetSet};
     use crate::matcher::{Part, Share};
 
     fn audit() -> (Audit, Graph) {

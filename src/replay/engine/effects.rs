@@ -29,7 +29,8 @@ impl Engine<'_> {
             Effect::Cancelled { job } => self.settle_job(job, JobState::Cancelled, b'C'),
             Effect::Held { job, .. } => self.settle_job(job, JobState::Held, b'H'),
             Effect::Kill { job } => self.kill(job),
-            Effect::Annotated { .. } | Effect::PlannedStart { .. } => {}
+            // Nobody reports running jobs to a replay, so nothing can be quarantined.
+            Effect::Annotated { .. } | Effect::PlannedStart { .. } | Effect::Quarantined { .. } => {}
             Effect::Up { queue, targets, .. } => self.note(b'U', &queue, &targets),
             Effect::Down { queue, targets, .. } => self.note(b'N', &queue, &targets),
             Effect::DonationStarted { targets, donor, recipient } => {
@@ -61,7 +62,6 @@ impl Engine<'_> {
                 self.digest.targets(&targets);
                 self.inventory_changed(joined, &targets);
             }
-            _ => self.other_effect(effect),
         }
     }
 

@@ -125,7 +125,7 @@ pub struct Broken {
 }
 
 /// Who owned what at an instant for which an expectation asks.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Snapshot {
     /// The instant.
     pub at: Timestamp,
@@ -134,7 +134,6 @@ pub struct Snapshot {
 }
 
 /// What a replay leaves behind.
-#[derive(Debug)]
 pub struct Outcome {
     /// The figures.
     pub report: Report,

@@ -101,6 +101,11 @@ impl Engine<'_> {
         }
     }
 
+    fn pends_in(&self, job: JobId, queue: &str) -> bool {
+        let Some(job) = self.site.job(job).filter(|j| j.state == JobState::Pending) else { return false };
+        self.site.queue_name(job.queue).is_some_and(|name| **name == *queue)
+    }
+
     /// The jobs that are meant, ascending by id.
     fn pick(&self, pick: &JobPick) -> Vec<JobId> {
         match pick {
@@ -109,8 +114,7 @@ impl Engine<'_> {
                 let mut jobs: Vec<JobId> = self
                     .waiting()
                     .map(|slot| self.workload.jobs()[slot].id)
-                    .filter(|id| self.site.queue_of(*id).is_some_and(|q| **q == **queue))
-                    .filter(|id| self.site.job(*id).is_some_and(|j| j.state == JobState::Pending))
+                    .filter(|id| self.pends_in(*id, queue))
                     .collect();
                 jobs.sort_unstable();
                 jobs
