@@ -65,15 +65,12 @@ impl Coordinator {
     /// Claiming queues of the same precedence that share targets of the inventory with `queue`.
     pub(super) fn conflicts(&self, id: QueueId, queue: &Queue) -> Vec<Conflict> {
         let mine = &(&queue.spec.members & &self.inventory) - &self.removing;
-        let others = self.queues.iter().filter(|(other, q)| {
-            **other != id && q.claim.is_some() && q.spec.precedence == queue.spec.precedence
-        });
+        let others = self
+            .queues
+            .iter()
+            .filter(|(other, q)| **other != id && q.claim.is_some() && q.spec.precedence == queue.spec.precedence);
         others
-            .map(|(other, q)| Conflict {
-                queue: *other,
-                name: q.spec.name.clone(),
-                targets: &mine & &q.spec.members,
-            })
+            .map(|(other, q)| Conflict { queue: *other, name: q.spec.name.clone(), targets: &mine & &q.spec.members })
             .filter(|conflict| !conflict.targets.is_empty())
             .collect()
     }

@@ -1,12 +1,12 @@
 //! Commands: they change claims, configuration and inventory, and move nothing; the next reconcile does.
 
 use super::claims::rank;
+use super::policy::Overlap;
 use super::state::{Claim, Coordinator, Queue};
 use super::types::{
     Group, GroupFailure, GroupPhase, GroupRequest, Order, Plan, PlanId, QueueSpec, StartError, StartOptions, Started,
     SwitchRequest, TakeStamp,
 };
-use super::policy::Overlap;
 use crate::base::{GroupId, QueueId, TargetSet, Timestamp};
 
 impl Coordinator {

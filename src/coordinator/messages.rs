@@ -55,11 +55,11 @@ impl Coordinator {
             Ownership::Owned(owner) | Ownership::Leaving(owner) if owner == queue => return Ok(()),
             Ownership::Owned(owner) => {
                 self.set_leaving(owner, &targets);
-                self.queue_mut(owner).leaving -= &targets;
+                self.give_way(owner, &targets);
             }
             Ownership::Leaving(donor) => {
                 self.end_donation(&targets, None, now, true);
-                self.queue_mut(donor).leaving -= &targets;
+                self.give_way(donor, &targets);
             }
             Ownership::Free => {
                 self.end_donation(&targets, None, now, true);
@@ -70,6 +70,13 @@ impl Coordinator {
         self.begin_donation(queue, &targets, Cause::Found, now);
         self.expect_release(&targets, |_| now);
         Ok(())
+    }
+
+    /// What leaves a queue leaves another from now on; jobs of the former may still be there.
+    fn give_way(&mut self, donor: QueueId, targets: &TargetSet) {
+        let queue = self.queue_mut(donor);
+        queue.leaving -= targets;
+        queue.lingering |= targets;
     }
 
     /// After a crash, on the state that was on record: tells every scheduler again what is down and what is up, with

@@ -28,6 +28,11 @@ impl Coordinator {
         &self.inventory
     }
 
+    /// The targets that leave the inventory once they are free.
+    pub fn removing(&self) -> &TargetSet {
+        &self.removing
+    }
+
     /// The usable targets of the inventory.
     pub fn online(&self) -> &TargetSet {
         &self.online
@@ -146,6 +151,16 @@ impl Coordinator {
             queue.add_unacknowledged(&mut set);
         }
         set
+    }
+
+    /// The epoch of the down that a queue's scheduler has yet to acknowledge for a target; `Epoch(0)` if it has not
+    /// been sent yet, `None` if there is none.
+    pub fn awaited(&self, queue: QueueId, target: TargetId) -> Option<Epoch> {
+        let queue = self.queues.get(&queue)?;
+        if queue.fresh_down.contains(target) {
+            return Some(Epoch(0));
+        }
+        queue.awaiting.iter().find(|(_, waiting)| waiting.contains(target)).map(|(epoch, _)| *epoch)
     }
 
     /// A number that changes whenever the windows of any queue may have changed.

@@ -65,6 +65,8 @@ pub(super) struct Queue {
     pub(super) fresh_down: TargetSet,
     /// Downs not acknowledged yet. A target stands only with its latest.
     pub(super) awaiting: BTreeMap<Epoch, TargetSet>,
+    /// Targets that left this queue for another on which a job was found (R8), while jobs of this one may hold them.
+    pub(super) lingering: TargetSet,
     /// As last reported.
     pub(super) blocked: Option<Blocked>,
 }
@@ -90,6 +92,7 @@ impl Queue {
             told_up: TargetSet::new(),
             fresh_down: TargetSet::new(),
             awaiting: BTreeMap::new(),
+            lingering: TargetSet::new(),
             blocked: None,
         }
     }
@@ -107,6 +110,7 @@ impl Queue {
         self.removed
             && self.owned.is_empty()
             && self.leaving.is_empty()
+            && self.lingering.is_empty()
             && self.fresh_down.is_empty()
             && self.awaiting.is_empty()
     }
@@ -152,6 +156,7 @@ impl Coordinator {
         self.leaving -= targets;
         self.free |= targets;
         self.queue_mut(donor).leaving -= targets;
+        self.forget_lingering(targets);
         self.outbox.push(Order::Moved { targets: targets.clone(), from: Some(donor), to: None });
         self.bump();
     }
@@ -170,11 +175,19 @@ impl Coordinator {
             *waiting -= targets;
             !waiting.is_empty()
         });
+        self.forget_lingering(targets);
         for (targets, from) in [(came_back, Some(owner)), (arrived, None)] {
             if !targets.is_empty() {
                 self.outbox.push(Order::Moved { targets, from, to: Some(owner) });
             }
         }
         self.bump();
+    }
+
+    /// Nobody but their owner can hold these targets now.
+    fn forget_lingering(&mut self, targets: &TargetSet) {
+        for queue in self.queues.values_mut().filter(|q| !q.lingering.is_empty()) {
+            queue.lingering -= targets;
+        }
     }
 }

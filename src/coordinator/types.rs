@@ -333,6 +333,13 @@ pub struct Group {
     pub(super) take: Option<TakeStamp>,
 }
 
+impl Group {
+    /// When it took, with the start that asked for it; `None` if it did not take.
+    pub fn take(&self) -> Option<TakeStamp> {
+        self.take
+    }
+}
+
 /// Why a group was withdrawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum GroupFailure {

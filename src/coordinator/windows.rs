@@ -8,9 +8,9 @@
 //! planned group start and a group that still waits behind another have no time yet, and are left out.
 
 use super::claims::{Rank, rank};
+use super::policy::{Horizon, Overlap};
 use super::state::Coordinator;
 use super::types::{GroupPhase, Loan, Plan, TakeStamp};
-use super::policy::{Horizon, Overlap};
 use crate::base::{Duration, GroupId, QueueId, TargetSet, Timeline, Timestamp, Window, Windows};
 use std::collections::BTreeMap;
 
@@ -82,7 +82,12 @@ impl Coordinator {
     }
 
     /// Splits targets that a queue does not own by when they should arrive if the queue is wanted for them now.
-    fn arrival_times(&self, now: Timestamp, queue: QueueId, targets: &TargetSet) -> Vec<(Option<Timestamp>, TargetSet)> {
+    fn arrival_times(
+        &self,
+        now: Timestamp,
+        queue: QueueId,
+        targets: &TargetSet,
+    ) -> Vec<(Option<Timestamp>, TargetSet)> {
         let committed = self.groups.values().find(|g| g.queue == queue && g.phase == GroupPhase::Committed);
         let known = |eta: Timestamp| Some(eta).filter(|t| *t > now && !t.is_never());
         if let Some(group) = committed {

@@ -20,4 +20,6 @@ pub mod r;
 
 pub mod jobspec;
 
+pub mod jobspec;
+pub mod r;
 pub mod swf;

@@ -29,6 +29,10 @@ pub(super) struct Core {
     /// Which cores and gpus are held; kept only while some job asks for parts of targets.
     pub holdings: Option<Holdings>,
     pub epoch: Epoch,
+    /// Whether a filter cuts the members into classes that no waiting job needs any more.
+    pub stale_classes: bool,
+    /// conservative-compress: whether the plan of the last pass still holds.
+    pub plan_kept: bool,
     /// conservative-compress: something was released early since the last sweep.
     pub sweep: bool,
 }
@@ -36,6 +40,7 @@ pub(super) struct Core {
 impl Core {
     /// Plans anew from what runs; reservations have to be entered again.
     pub fn rebuild_plan(&mut self, now: Timestamp) {
+        self.plan_kept = self.settings.queue_policy == QueuePolicy::ConservativeCompress;
         if self.jobs.any_partial() {
             self.plan = Plan::Targets(Box::new(self.target_plans(now)));
             return;
@@ -63,13 +68,17 @@ impl Core {
         }
         for class in 0..self.res.classes.len() as u32 {
             if let Some(from) = self.res.classes.arrives(class, now) {
-                profile.gain(from, class, self.arriving(class));
+                profile.gain(from, class, self.res.not_up[class as usize]);
             }
         }
     }
 
-    /// Takes all reservations out of the plan, keeping them in mind: the plan is about to be made anew.
-    pub fn detach_reservations(&mut self) {
+    /// The plan does not hold any more: reservations are kept in mind and entered in the next one.
+    pub fn drop_plan(&mut self) {
+        if !self.plan_kept {
+            return;
+        }
+        self.plan_kept = false;
         for at in 0..self.jobs.order().len() {
             let slot = self.jobs.order()[at];
             if let Some(reserved) = &mut self.jobs.get_mut(slot).reserved {
@@ -84,12 +93,6 @@ impl Core {
             let slot = self.jobs.order()[at];
             self.jobs.get_mut(slot).reserved = None;
         }
-    }
-
-    /// How many targets of a class are not up.
-    pub fn arriving(&self, class: u32) -> u32 {
-        let targets = self.res.classes.targets(class);
-        (targets.len() - targets.and_len(&self.res.up)) as u32
     }
 
     fn target_plans(&self, now: Timestamp) -> TargetPlans {
@@ -164,14 +167,20 @@ impl Core {
         self.res.classes.admits(class, start, end + self.settings.release_margin)
     }
 
-    /// Reserves for a waiting job, taking no more than it needs.
-    pub fn reserve(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) {
+    /// Enters a reservation for a waiting job, taking no more than it needs.
+    pub fn occupy(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) -> PlanClaim {
         let claim = match claim {
             PlanClaim::Counts(free) => PlanClaim::Counts(cut(free, self.jobs.get(slot).min)),
             placement => placement,
         };
+        self.plan.occupy(&claim, start, start + self.jobs.get(slot).limit);
+        claim
+    }
+
+    /// Enters a reservation that is kept for later passes.
+    pub fn reserve(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) {
+        let claim = self.occupy(slot, start, claim);
         let until = start + self.jobs.get(slot).limit;
-        self.plan.occupy(&claim, start, until);
         self.jobs.get_mut(slot).reserved = Some(Reserved { start, until, claim: Some(claim) });
     }
 
@@ -269,7 +278,9 @@ impl Core {
             freed: None,
             held,
         };
+        let filter = self.jobs.get(slot).filter;
         self.jobs.start(slot, run);
+        self.stale_classes |= self.filters.release(filter);
         out.push(Output::Alloc { job: id, selection, epoch: self.epoch });
     }
 
@@ -316,9 +327,7 @@ impl Core {
                 holdings.release(share).expect("what is given back was held");
             }
         }
-        // Only conservative-compress keeps its plan from pass to pass.
-        let kept = self.settings.queue_policy == QueuePolicy::ConservativeCompress;
-        if kept && matches!(&self.plan, Plan::Counts(profile) if !profile.is_empty()) {
+        if self.plan_kept && matches!(self.plan, Plan::Counts(_)) {
             self.plan.vacate(&PlanClaim::Counts(returned.clone()), now, end);
         }
         let run = self.jobs.get_mut(slot).run.as_mut().expect("it runs");

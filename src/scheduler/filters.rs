@@ -1,7 +1,8 @@
 //! Filters: which targets may serve a request, interned, so that jobs that ask for the same share one bitmap.
 //!
 //! A filter is a constraint (RFC 31) together with the least that a target must have. Decides nothing about what is
-//! free. Filters that no job uses any more are dropped when many have gathered.
+//! free. Only waiting jobs keep a filter alive, so that the classes that filters cut the members into depend on who
+//! waits and on nothing that happened before (I8).
 
 use crate::base::FastMap;
 use crate::formats::constraint::Constraint;
@@ -21,7 +22,7 @@ pub(super) struct Filter {
     pub targets: Bits,
     /// How many members pass.
     pub members: u32,
-    /// The classes inside it, those first that fewest other filters take.
+    /// The classes inside it, by their first target.
     pub classes: Vec<ClassId>,
 }
 
@@ -30,11 +31,8 @@ pub(super) struct Filter {
 pub(super) struct Filters {
     table: Vec<Option<Filter>>,
     known: FastMap<(Option<Constraint>, Amount), FilterId>,
-    unused: usize,
+    members: u32,
 }
-
-/// Unused filters are dropped when there are more than this and than the used ones.
-const UNUSED_KEPT: usize = 32;
 
 impl Filters {
     #[inline]
@@ -56,9 +54,7 @@ impl Filters {
         };
         let key = (request.constraint.clone(), at_least);
         if let Some(id) = self.known.get(&key) {
-            let filter = self.table[*id as usize].as_mut().expect("a known filter");
-            self.unused -= usize::from(filter.users == 0);
-            filter.users += 1;
+            self.table[*id as usize].as_mut().expect("a known filter").users += 1;
             return (*id, false);
         }
         let mut filter = Filter { key: key.clone(), users: 1, targets: Bits::default(), members: 0, classes: vec![] };
@@ -72,29 +68,27 @@ impl Filters {
         (id as FilterId, true)
     }
 
-    /// One job less uses a filter.
-    pub fn release(&mut self, id: FilterId) {
+    /// One job less uses a filter; whether that leaves one that nobody uses and that cuts classes.
+    pub fn release(&mut self, id: FilterId) -> bool {
+        let members = self.members;
         let filter = self.table[id as usize].as_mut().expect("a filter in use");
         filter.users -= 1;
-        self.unused += usize::from(filter.users == 0);
+        filter.users == 0 && filter.members > 0 && filter.members < members
     }
 
-    /// Drops the unused filters when there are many; whether any was dropped, so that classes can be merged.
-    pub fn tidy(&mut self) -> bool {
-        if self.unused <= UNUSED_KEPT.max(self.known.len() / 2) {
-            return false;
-        }
+    /// Drops the filters that nobody uses, but for those that cut nothing.
+    pub fn tidy(&mut self) {
         for entry in &mut self.table {
-            if let Some(filter) = entry.take_if(|f| f.users == 0) {
+            let idle = |f: &mut Filter| f.users == 0 && f.members > 0 && f.members < self.members;
+            if let Some(filter) = entry.take_if(idle) {
                 self.known.remove(&filter.key);
             }
         }
-        self.unused = 0;
-        true
     }
 
     /// Reads all filters anew after members, properties or the graph have changed.
     pub fn resolve_all(&mut self, graph: &Graph, properties: &Properties, members: &Bits) {
+        self.members = members.len() as u32;
         self.table.iter_mut().flatten().for_each(|f| f.resolve(graph, properties, members));
     }
 
@@ -105,13 +99,9 @@ impl Filters {
 
     /// Writes down for each filter the classes inside it.
     pub fn assign_classes(&mut self, classes: &Classes) {
-        let mut popularity = vec![0u32; classes.len()];
         for filter in self.table.iter_mut().flatten() {
             filter.classes = classes.within(&filter.targets);
-            filter.classes.iter().for_each(|c| popularity[*c as usize] += 1);
-        }
-        for filter in self.table.iter_mut().flatten() {
-            filter.classes.sort_by_key(|c| (popularity[*c as usize], *c));
+            filter.classes.sort_by_key(|c| classes.targets(*c).iter().next());
         }
     }
 }

@@ -43,6 +43,8 @@ pub(super) struct Job {
     pub ranged: bool,
     /// The planned start that was last reported; never: none.
     pub planned: Timestamp,
+    /// The pass that last planned it.
+    pub stamp: u32,
     pub standing: Standing,
     pub reserved: Option<Reserved>,
     /// `None`: it waits.
@@ -93,6 +95,8 @@ pub(super) struct Jobs {
     order: Vec<Slot>,
     keys: Vec<Key>,
     need: Vec<u32>,
+    /// Waiting jobs that are longer than every window: out of the order until the windows change.
+    parked: Vec<Slot>,
     /// The running jobs with a finite planned end, ascending by (end, id).
     ends: Vec<(Timestamp, JobId, Slot)>,
     running: usize,
@@ -171,10 +175,45 @@ impl Jobs {
     }
 
     /// Removes a waiting job.
-    pub fn remove_waiting(&mut self, slot: Slot) -> Option<Job> {
-        let at = self.position(slot)?;
+    pub fn remove_waiting(&mut self, slot: Slot) -> Job {
+        match self.position(slot) {
+            Some(at) => self.remove_at(at),
+            None => self.parked.retain(|s| *s != slot),
+        }
+        self.drop_slot(slot)
+    }
+
+    /// Takes the waiting job at a position out of the order, to come back with [`Jobs::unpark`].
+    pub fn park(&mut self, at: usize) {
+        self.parked.push(self.order[at]);
         self.remove_at(at);
-        Some(self.drop_slot(slot))
+    }
+
+    /// Puts all parked jobs back in order.
+    pub fn unpark(&mut self) {
+        if self.parked.is_empty() {
+            return;
+        }
+        self.order.append(&mut self.parked);
+        let mut order = std::mem::take(&mut self.order);
+        order.sort_by_cached_key(|slot| self.get(*slot).key());
+        self.keys = order.iter().map(|slot| self.get(*slot).key()).collect();
+        self.need = order.iter().map(|slot| self.get(*slot).min).collect();
+        self.order = order;
+    }
+
+    /// All waiting jobs, parked ones included, in order.
+    pub fn waiting(&self) -> Vec<Slot> {
+        let mut all: Vec<Slot> = self.order.iter().chain(&self.parked).copied().collect();
+        if !self.parked.is_empty() {
+            all.sort_by_cached_key(|slot| self.get(*slot).key());
+        }
+        all
+    }
+
+    /// How many wait, parked ones included.
+    pub fn waiting_len(&self) -> usize {
+        self.order.len() + self.parked.len()
     }
 
     fn remove_at(&mut self, at: usize) {
@@ -192,7 +231,11 @@ impl Jobs {
 
     /// Gives a waiting job another priority.
     pub fn reprioritize(&mut self, slot: Slot, priority: Priority) {
-        if let Some(at) = self.position(slot) {
+        let Some(at) = self.position(slot) else {
+            self.get_mut(slot).priority = priority;
+            return;
+        };
+        {
             self.remove_at(at);
             self.get_mut(slot).priority = priority;
             let key = self.get(slot).key();

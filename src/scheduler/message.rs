@@ -100,6 +100,8 @@ pub enum Input {
         /// The whole limit, counted from its start.
         limit: Duration,
     },
+    /// A predecessor had not yet looked at something that was released or came up: the next pass starts anew.
+    Reconsider,
     /// A job wants resources. Answered in the end by one of alloc, deny, cancel.
     Alloc(JobRequest),
     /// A pending job does not want resources any more. Answered by [`Output::Cancelled`]; ignored for unknown jobs.

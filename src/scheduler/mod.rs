@@ -78,6 +78,7 @@ pub struct Scheduler {
     dirty: bool,
     /// The jobs whose planned start was reported.
     reported: Vec<Slot>,
+    passes: u32,
 }
 
 impl Scheduler {
@@ -94,10 +95,12 @@ impl Scheduler {
             holdings: None,
             epoch: Epoch(0),
             sweep: false,
+            plan_kept: false,
+            stale_classes: false,
             order,
             settings,
         };
-        Self { core, phase: Phase::Fresh, dirty: false, reported: Vec::new() }
+        Self { core, phase: Phase::Fresh, dirty: false, reported: Vec::new(), passes: 0 }
     }
 
     /// Takes one message and appends the answers to `out`. `now` never goes back.
@@ -131,6 +134,7 @@ impl Scheduler {
             }
             Input::Policy(settings) => self.set_policy(settings),
             Input::Expiration { job, limit } => self.relimit(job, limit),
+            Input::Reconsider => self.changed(),
             Input::Alloc(job) => self.alloc(job, out),
             Input::Cancel(job) => self.cancel(job, out),
             Input::Free { job, freed, last } => self.free(now, job, freed, last),
@@ -152,7 +156,10 @@ impl Scheduler {
         self.core.order = TargetOrder::new(self.core.settings.match_policy, &graph);
         self.core.res = Resources::new(graph, properties, members, up);
         self.core.epoch = epoch;
+        let res = &self.core.res;
+        self.core.filters.resolve_all(&res.graph, &res.properties, &res.members);
         self.reclassify();
+        self.core.sweep = false;
     }
 
     fn hello(&mut self, hello: HelloJob) {
@@ -160,9 +167,7 @@ impl Scheduler {
         if self.core.jobs.slot(job.id).is_some() {
             return;
         }
-        let slack = self.core.settings.overrun_slack;
-        let put_off = (0..overruns).fold((Duration::ZERO, slack), |(sum, s), _| (sum + s, s.doubled())).0;
-        let planned_end = started + job.limit + put_off;
+        let planned_end = (0..overruns.min(64)).fold(started + job.limit, |end, n| end + self.slack(n));
         let run = Run {
             selection: Arc::clone(&selection),
             started,
@@ -172,14 +177,16 @@ impl Scheduler {
             held: Claim::new(),
         };
         let job = self.entry(job);
-        let partial = job.is_partial();
+        let (partial, filter) = (job.is_partial(), job.filter);
         let slot = self.core.jobs.add_running(Job { run: Some(run), ..job });
         let held = self.core.hold(slot, &selection, !planned_end.is_never(), |t| !freed.contains(t));
         self.core.jobs.get_mut(slot).run.as_mut().expect("it runs").held = held;
+        self.core.filters.release(filter);
         if partial && self.core.holdings.is_none() {
             self.track_holdings();
         }
-        self.changed();
+        self.phase = Phase::Fresh;
+        self.dirty = true;
     }
 
     /// A job as it stands in the table.
@@ -196,7 +203,7 @@ impl Scheduler {
             let targets = self.core.filters.get(filter).targets.clone();
             self.core.res.split(&targets, &mut self.core.filters, &mut self.core.jobs);
             // The rows of a kept profile are per class: it has to be made anew when classes are split.
-            self.core.detach_reservations();
+            self.core.drop_plan();
             self.phase = Phase::Fresh;
         }
         let (min, ranged) = demand(&request);
@@ -210,6 +217,7 @@ impl Scheduler {
             min,
             ranged,
             planned: Timestamp::NEVER,
+            stamp: 0,
             standing: Standing::Waiting,
             reserved: None,
             run: None,
@@ -282,9 +290,8 @@ impl Scheduler {
     /// Takes a waiting job out.
     fn withdraw(&mut self, slot: Slot) {
         self.core.unreserve(slot);
-        if let Some(job) = self.core.jobs.remove_waiting(slot) {
-            self.core.filters.release(job.filter);
-        }
+        let job = self.core.jobs.remove_waiting(slot);
+        self.core.stale_classes |= self.core.filters.release(job.filter);
         self.released(true);
     }
 
@@ -309,8 +316,7 @@ impl Scheduler {
         self.core.give_back(slot, now, shares);
         let run = self.core.jobs.get_mut(slot).run.as_mut().expect("it runs");
         if last || freed == Freed::Rest {
-            let job = self.core.jobs.remove_running(slot);
-            self.core.filters.release(job.filter);
+            self.core.jobs.remove_running(slot);
         } else {
             let freed = run.freed.get_or_insert_default();
             freed.extend(shares.iter().map(|s| s.target));
@@ -337,7 +343,7 @@ impl Scheduler {
         let res = &self.core.res;
         self.core.filters.resolve_all(&res.graph, &res.properties, &res.members);
         self.reclassify();
-        for slot in self.core.jobs.order().to_vec() {
+        for slot in self.core.jobs.waiting() {
             let job = self.core.jobs.get(slot);
             let targets = &self.core.filters.get(job.filter).targets;
             if let Err(reason) = satisfiable(&job.request, &self.core.res.graph, targets) {
@@ -350,7 +356,9 @@ impl Scheduler {
 
     fn reclassify(&mut self) {
         self.core.filters.tidy();
+        self.core.stale_classes = false;
         self.core.res.reclassify(&mut self.core.filters, &mut self.core.jobs);
+        self.core.jobs.unpark();
         self.changed();
     }
 
@@ -364,6 +372,7 @@ impl Scheduler {
         if !keeps {
             self.core.forget_reservations();
         }
+        self.core.jobs.unpark();
         self.changed();
     }
 
@@ -378,6 +387,7 @@ impl Scheduler {
             self.core.res.recount(&mut self.core.jobs);
         } else {
             self.core.unreserve(slot);
+            self.core.jobs.unpark();
         }
         self.changed();
     }
@@ -406,7 +416,7 @@ impl Scheduler {
     fn changed(&mut self) {
         self.phase = Phase::Fresh;
         self.core.sweep = true;
-        self.core.detach_reservations();
+        self.core.drop_plan();
         self.dirty = true;
     }
 
@@ -428,16 +438,22 @@ impl Scheduler {
         if self.put_off_overruns(now) || !self.core.plan_fits_jobs() {
             self.changed();
         }
+        if self.core.stale_classes {
+            let sweep = self.core.sweep;
+            self.reclassify();
+            self.core.sweep = sweep;
+        }
+        let kept = self.core.plan_kept;
         let (mut progress, fresh) = match std::mem::replace(&mut self.phase, Phase::Fresh) {
-            Phase::Known(progress) if progress.first_start > now => (progress, false),
+            // A kept reservation that is due starts; a replanned one that was due and did not start holds no more.
+            Phase::Known(progress) if progress.first_start > now || kept && progress.first_start == now => {
+                (progress, false)
+            }
             Phase::Known(_) | Phase::Fresh => {
-                self.core.detach_reservations();
+                self.core.drop_plan();
                 (Progress::default(), true)
             }
         };
-        if fresh && self.core.settings.queue_policy != QueuePolicy::ConservativeCompress {
-            self.core.forget_reservations();
-        }
         let mut pass = Pass {
             core: &mut self.core,
             progress: &mut progress,
@@ -457,14 +473,19 @@ impl Scheduler {
         out.push(Output::PassEnded { end, examined });
     }
 
+    /// How much a running job is given when it overruns for the n-th time (from zero).
+    fn slack(&self, n: u32) -> Duration {
+        let slack = self.core.settings.overrun_slack.max(Duration::from_micros(1));
+        (0..n).fold(slack, |s, _| s.doubled())
+    }
+
     /// Jobs that should have ended are given a little more, twice as much each time; whether any was.
     fn put_off_overruns(&mut self, now: Timestamp) -> bool {
         let mut any = false;
         while let Some((end, _, slot)) = self.core.jobs.ends().first().copied().filter(|(end, _, _)| *end <= now) {
-            let run = self.core.jobs.get_mut(slot).run.as_mut().expect("it runs");
-            let slack = (0..run.overruns).fold(self.core.settings.overrun_slack, |s, _| s.doubled());
-            run.overruns = run.overruns.saturating_add(1).min(40);
-            self.core.jobs.set_end(slot, end.max(now) + slack.max(Duration::from_micros(1)));
+            let slack = self.slack(self.core.jobs.get(slot).run.as_ref().expect("it runs").overruns);
+            self.core.jobs.get_mut(slot).run.as_mut().expect("it runs").overruns += 1;
+            self.core.jobs.set_end(slot, end + slack);
             any = true;
         }
         any
@@ -472,9 +493,11 @@ impl Scheduler {
 
     /// Says which planned starts have changed.
     fn report_plans(&mut self, progress: &Progress, out: &mut Vec<Output>) {
+        self.passes = self.passes.wrapping_add(1);
         let before = std::mem::take(&mut self.reported);
         for (slot, start) in &progress.planned {
             let job = self.core.jobs.get_mut(*slot);
+            job.stamp = self.passes;
             if job.planned != *start {
                 job.planned = *start;
                 out.push(Output::PlannedStart { job: job.id, at: Some(*start) });
@@ -482,24 +505,29 @@ impl Scheduler {
             self.reported.push(*slot);
         }
         for slot in before {
-            let still = progress.planned.iter().any(|(s, _)| *s == slot);
-            if let Some(job) = self.core.jobs.find_mut(slot).filter(|j| !still && !j.planned.is_never()) {
+            let job = self.core.jobs.find_mut(slot);
+            if let Some(job) = job.filter(|j| j.stamp != self.passes && !j.planned.is_never()) {
                 job.planned = Timestamp::NEVER;
                 out.push(Output::PlannedStart { job: job.id, at: None });
             }
         }
     }
 
-    /// Whether a pass could decide anything new.
-    pub fn needs_pass(&self) -> bool {
-        self.dirty
+    /// Whether a pass at `now` could decide anything new.
+    pub fn needs_pass(&self, now: Timestamp) -> bool {
+        self.dirty || self.next_wakeup().is_some_and(|at| at <= now)
     }
 
-    /// When this scheduler wants a pass though nothing happens: the first planned end of a running job while jobs wait,
-    /// since a job that is not over by then changes every plan.
+    /// When this scheduler wants a pass though nothing happens: at the first planned end of a running job while jobs
+    /// wait, since a job that is not over by then changes every plan, and at the first planned start.
     pub fn next_wakeup(&self) -> Option<Timestamp> {
         let plans = self.core.settings.queue_policy != QueuePolicy::Fcfs && !self.core.jobs.order().is_empty();
-        self.core.jobs.ends().first().map(|(end, _, _)| *end).filter(|_| plans)
+        let end = self.core.jobs.ends().first().map(|(end, _, _)| *end);
+        let start = match &self.phase {
+            Phase::Known(progress) if !progress.first_start.is_never() => Some(progress.first_start),
+            Phase::Known(_) | Phase::Fresh => None,
+        };
+        end.into_iter().chain(start).min().filter(|_| plans)
     }
 
     /// The settings in force.
@@ -509,7 +537,7 @@ impl Scheduler {
 
     /// How many jobs wait.
     pub fn waiting_len(&self) -> usize {
-        self.core.jobs.order().len()
+        self.core.jobs.waiting_len()
     }
 
     /// How many jobs hold resources.
@@ -529,8 +557,8 @@ impl Scheduler {
 
     /// The waiting jobs in order.
     pub fn waiting(&self) -> impl Iterator<Item = Waiting> + '_ {
-        self.core.jobs.order().iter().map(|slot| {
-            let job = self.core.jobs.get(*slot);
+        self.core.jobs.waiting().into_iter().map(|slot| {
+            let job = self.core.jobs.get(slot);
             Waiting { job: request_of(job), planned: (!job.planned.is_never()).then_some(job.planned) }
         })
     }

@@ -171,7 +171,8 @@ impl Pass<'_> {
     /// The first job that cannot start: reserved, or in the way, or set aside.
     fn block(&mut self, slot: Slot) {
         if self.core.settings.queue_policy == QueuePolicy::Fcfs {
-            if self.core.would_fit_up(slot) || self.core.shadow(slot, self.now).is_some() {
+            let core = &self.core;
+            if core.may_fit(slot) && core.shadow(slot, self.now).is_some() || core.would_fit_up(slot) {
                 self.core.stand(slot, self.now, Standing::Waiting, self.out);
                 self.progress.closed = true;
             } else {
@@ -196,11 +197,17 @@ impl Pass<'_> {
         self.progress.planned.push((slot, start));
     }
 
-    /// Nothing planned will ever let the job fit: it counts for no depth.
+    /// Nothing planned will ever let the job fit: it counts for no depth. One that is longer than every window leaves
+    /// the order until the windows change.
     pub(super) fn set_aside(&mut self, slot: Slot) {
         self.progress.seen -= 1;
         let standing = self.core.hopeless(slot, self.now);
         self.core.stand(slot, self.now, standing, self.out);
+        if standing == Standing::ExceedsWindow {
+            self.progress.next -= 1;
+            // Nothing before this position has left the order yet.
+            self.core.jobs.park(self.progress.next);
+        }
     }
 
     /// All policies that enter reservations in a plan, `depth` of them.
@@ -235,7 +242,7 @@ impl Pass<'_> {
                 Some((start, claim)) if start <= self.now => self.start_planned(at, slot, claim),
                 Some(_) if fcfs => self.progress.closed = true,
                 Some((start, claim)) => {
-                    self.core.reserve(slot, start, claim);
+                    self.core.occupy(slot, start, claim);
                     self.plan(slot, start);
                 }
                 None if fcfs && self.core.would_fit_up(slot) => self.progress.closed = true,

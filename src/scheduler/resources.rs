@@ -29,6 +29,8 @@ pub(super) struct Resources {
     pub free: Vec<u32>,
     /// Idle targets and those that return by a known time, per class.
     pub finite: Vec<u32>,
+    /// Members that are not up, per class.
+    pub not_up: Vec<u32>,
     /// Who holds a target: a slot, [`NO_SLOT`] or [`SHARED`].
     holder: Vec<Slot>,
     /// For shared targets: how many jobs hold a part.
@@ -47,6 +49,7 @@ impl Resources {
             classes: Classes::default(),
             free: vec![],
             finite: vec![],
+            not_up: vec![],
             holder: vec![NO_SLOT; bound],
             sharers: vec![0; bound],
             graph,
@@ -101,6 +104,11 @@ impl Resources {
             self.free[self.classes.of(t) as usize] += 1;
         }
         self.finite = self.free.clone();
+        let not_up = |c: u32| {
+            let targets = self.classes.targets(c);
+            (targets.len() - targets.and_len(&self.up)) as u32
+        };
+        self.not_up = (0..self.classes.len() as u32).map(not_up).collect();
         let running: Vec<Slot> = jobs.running().map(|(slot, _)| slot).collect();
         for slot in running {
             let run = jobs.get_mut(slot).run.as_mut().expect("a running job");
@@ -178,6 +186,11 @@ impl Resources {
             return;
         }
         let change = |n: &mut u32| if up { *n += 1 } else { *n -= 1 };
+        if up {
+            self.not_up[class as usize] -= 1
+        } else {
+            self.not_up[class as usize] += 1
+        }
         match self.holder[t.index()] {
             NO_SLOT => {
                 if up {

@@ -18,9 +18,9 @@ impl Core {
     /// Whether anything planned may let the job fit. Never false when it may; costs a sum over classes.
     pub(super) fn may_fit(&self, slot: Slot) -> bool {
         let job = self.jobs.get(slot);
-        let classes = &self.filters.get(job.filter).classes;
-        self.res.classes.bounded()
-            || classes.iter().map(|c| u64::from(self.res.finite[*c as usize])).sum::<u64>() >= u64::from(job.min)
+        let arriving = |c: u32| if self.res.classes.bounded() { self.res.not_up[c as usize] } else { 0 };
+        let classes = self.filters.get(job.filter).classes.iter();
+        classes.map(|c| u64::from(self.res.finite[*c as usize] + arriving(*c))).sum::<u64>() >= u64::from(job.min)
     }
 
     /// Which kind of hopeless a job is that has no finite start.

@@ -124,7 +124,9 @@ fn planned_switches_are_done_when_due_and_refusals_are_told() {
     w.said();
     w.go(50);
     let said = w.said();
-    assert!(matches!(&said[..], [Order::PlanRefused { plan, error: StartError::Overlap { .. }, .. }] if *plan == refused));
+    assert!(
+        matches!(&said[..], [Order::PlanRefused { plan, error: StartError::Overlap { .. }, .. }] if *plan == refused)
+    );
     assert_eq!(w.owns(0), Ownership::Owned(A));
     w.go(100);
     assert!(w.said().iter().any(|o| matches!(o, Order::PlanExecuted { plan, .. } if *plan == night)));

@@ -116,7 +116,7 @@ fn of_overlapping_groups_the_first_gathers_and_the_later_yields() {
     assert_eq!(w.owns(3), Ownership::Owned(A));
     w.end(1);
     assert_eq!(w.c.owned(B), &set("0-2"));
-    assert_eq!(phase(&w, C), Some(GroupPhase::Gathering { expected: at(300) }), "for target 3 alone");
+    assert_eq!(phase(&w, C), Some(GroupPhase::Committed), "for target 3 alone, whose time has come");
     assert_eq!(w.go(301).end(3).c.owned(C), &set("3"));
 }
 
@@ -139,10 +139,7 @@ fn an_empty_set_fails_the_start() {
     let mut w = busy();
     w.c.set_online(&set("0-2"), false);
     let error = w.c.start(at(0), B, &group(1000, None)).expect_err("none online").to_string();
-    assert_eq!(
-        error,
-        "queue b cannot start as a group: it comes first for none of its 0 members that are online"
-    );
+    assert_eq!(error, "queue b cannot start as a group: it comes first for none of its 0 members that are online");
     w.c.set_online(&set("0-2"), true);
     w.start(B, group(1000, None));
     w.c.remove_targets(&set("0-2"));

@@ -54,7 +54,8 @@ fn set(text: &str) -> TargetSet {
     let number = |n: &str| n.trim().parse::<u32>().expect("a number");
     let mut set = TargetSet::new();
     for part in text.split(',').filter(|p| !p.is_empty()) {
-        let (low, high) = part.split_once('-').map_or((number(part), number(part)), |(l, h)| (number(l), number(h)));
+        let (low, high) =
+            part.split_once('-').map_or_else(|| (number(part), number(part)), |(l, h)| (number(l), number(h)));
         set |= &TargetSet::from_range(low..high + 1);
     }
     set

@@ -104,7 +104,8 @@ fn r3_leaves_free_what_nobody_wants() {
     w.stop(A, true);
     assert_eq!(w.c.free(), &set("0-2"));
     let said = w.said();
-    let ended = said.iter().any(|o| matches!(o, Order::DonationEnded { donor: A, recipient: None, cancelled: false, .. }));
+    let ended =
+        said.iter().any(|o| matches!(o, Order::DonationEnded { donor: A, recipient: None, cancelled: false, .. }));
     assert!(ended, "{said:?}");
 }
 
@@ -129,7 +130,11 @@ fn r4_goes_by_identity_not_by_name() {
     w.c.add_queue(C, spec("a", "0-1"));
     w.start(C, plain());
     assert_eq!(w.owns(0), Ownership::Owned(C));
-    assert_eq!(w.owns(1), Ownership::Leaving(A), "the new queue does not get the old one's target while a job holds it");
+    assert_eq!(
+        w.owns(1),
+        Ownership::Leaving(A),
+        "the new queue does not get the old one's target while a job holds it"
+    );
     assert_eq!(w.end(1).owns(1), Ownership::Owned(C));
 }
 
@@ -266,8 +271,11 @@ fn recovery_sends_everything_again_and_moves_nothing() {
     w.settle();
     let epoch = w.c.epoch(TargetId(1));
     let orders = w.c.begin_recovery();
-    assert!(matches!(&orders[..], [Order::Down { queue: A, targets, .. }, Order::Down { queue: B, targets: offline, .. }]
-        if *targets == set("1") && *offline == set("0")), "{orders:?}");
+    assert!(
+        matches!(&orders[..], [Order::Down { queue: A, targets, .. }, Order::Down { queue: B, targets: offline, .. }]
+        if *targets == set("1") && *offline == set("0")),
+        "{orders:?}"
+    );
     assert!(w.c.epoch(TargetId(1)) > epoch);
     w.jobs.0.clear();
     w.c.stop(at(0), B, true);
@@ -277,8 +285,11 @@ fn recovery_sends_everything_again_and_moves_nothing() {
     w.settle();
     assert_eq!(w.c.owned(A), &set("0-1"));
     let again = w.c.begin_recovery();
-    assert!(matches!(&again[..], [Order::Down { queue: A, targets: offline, .. }, Order::Up { queue: A, targets, .. }]
-        if *targets == set("1") && *offline == set("0")), "{again:?}");
+    assert!(
+        matches!(&again[..], [Order::Down { queue: A, targets: offline, .. }, Order::Up { queue: A, targets, .. }]
+        if *targets == set("1") && *offline == set("0")),
+        "{again:?}"
+    );
 }
 
 #[test]
@@ -335,4 +346,16 @@ fn the_cause_of_a_donation_is_told() {
     assert_eq!(cause(&|w| w.stop(A, true).prompt = true), Cause::Released);
     assert_eq!(cause(&|w| assert!(w.c.change_queue(A, spec("a", "0")))), Cause::Membership);
     assert_eq!(cause(&|w| assert!(w.c.remove_queue(at(0), A))), Cause::QueueRemoved);
+}
+
+#[test]
+fn r7_waits_for_jobs_on_targets_that_a_found_job_took_over() {
+    let mut w = two();
+    w.jobs.0.push((B, TargetId(1), at(60)));
+    w.c.found(at(0), TargetId(1), B).expect("placed");
+    w.c.remove_queue(at(0), A);
+    w.settle();
+    assert_eq!(w.c.tombstones().collect::<Vec<_>>(), [A], "its job on target 1 runs on");
+    w.end(1);
+    assert_eq!(w.c.tombstones().count(), 0);
 }

@@ -174,7 +174,10 @@ fn what_is_on_its_way_arrives_when_its_holder_should_end() {
     w.start(A, plain()).job(A, 0, 100).job(A, 1, 200);
     w.jobs.0.push((A, TargetId(2), Timestamp::NEVER));
     w.start(B, take());
-    assert_eq!((of(&w, B, 0), of(&w, B, 1), of(&w, B, 2)), ("100..never".into(), "200..never".into(), "unbounded".into()));
+    assert_eq!(
+        (of(&w, B, 0), of(&w, B, 1), of(&w, B, 2)),
+        ("100..never".into(), "200..never".into(), "unbounded".into())
+    );
     assert_eq!(of(&w, A, 0), "unbounded", "it is down there, nothing to bound");
     // It overruns: the new end is asked for.
     let version = w.c.windows_version();
