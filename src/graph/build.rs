@@ -124,7 +124,7 @@ impl Builder {
         record.name = if plain { Symbol::EMPTY } else { self.names.symbol(name) };
     }
 
-    fn name_of(&self, draft: u32) -> String {
+    pub(super) fn name_of(&self, draft: u32) -> String {
         let record = &self.drafts[draft as usize].record;
         if record.name == Symbol::EMPTY {
             format!("{}{}", self.names.symbols.text(record.basename.0), record.id)
@@ -142,7 +142,7 @@ impl Builder {
     /// The same, with targets chosen when the tree stands.
     pub(super) fn finish_choosing(
         self,
-        choose: impl FnOnce(&Graph, &[VertexId]) -> Result<Vec<DraftTarget>, GraphError>,
+        choose: impl FnOnce(&mut Graph, &[VertexId]) -> Result<Vec<DraftTarget>, GraphError>,
     ) -> Result<Built, GraphError> {
         let places = self.places()?;
         let (version, target_bound, contained) = (self.version, self.target_bound, self.links.len() as u32);
@@ -150,7 +150,7 @@ impl Builder {
         graph.version = version;
         graph.contained = contained;
         graph.target_bound = target_bound;
-        let targets = choose(&graph, &places)?;
+        let targets = choose(&mut graph, &places)?;
         install_targets(&mut graph, targets, &places)?;
         Ok(Built { graph, places })
     }

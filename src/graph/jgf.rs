@@ -1,6 +1,6 @@
 //! From JGF to a graph.
 
-use super::build::{Builder, Draft, DraftTarget};
+use super::build::{Builder, Built, Draft, DraftTarget};
 use super::names::SubsystemId;
 use super::store::{Graph, NONE};
 use super::{GraphError, Properties};
@@ -30,11 +30,12 @@ impl Graph {
             by_id.insert(&node.id, builder.add_unlinked(draft)?);
         }
         link(&mut builder, jgf, &by_id)?;
-        let built = builder.finish_choosing(|graph, places| choose_targets(graph, jgf, places))?;
-        let mut graph = built.graph;
-        keep_odd_paths(&mut graph, jgf, &built.places);
+        let Built { graph, places } = builder.finish_choosing(|graph, places| {
+            keep_odd_paths(graph, jgf, places);
+            choose_targets(graph, jgf, places)
+        })?;
         let mut properties = Properties::new();
-        for (node, &place) in jgf.nodes.iter().zip(&built.places) {
+        for (node, &place) in jgf.nodes.iter().zip(&places) {
             if let Some(target) = graph.target_of(place).and_then(|id| graph.target(id)).filter(|t| t.vertex == place) {
                 for name in node.properties.keys() {
                     properties.set(name, target.id);
