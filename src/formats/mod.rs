@@ -20,6 +20,4 @@ pub mod r;
 
 pub mod jobspec;
 
-pub mod jobspec;
-pub mod r;
 pub mod swf;

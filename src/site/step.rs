@@ -70,7 +70,7 @@ impl Site {
         let mut next = if self.unsettled { now } else { self.settle_at };
         for queue in &self.queues {
             if let Some(scheduler) = queue.scheduler.as_ref().filter(|_| queue.started) {
-                if scheduler.needs_pass() {
+                if scheduler.needs_pass(now) {
                     next = next.min(now);
                 } else if let Some(at) = scheduler.next_wakeup() {
                     next = next.min(at);
@@ -365,7 +365,7 @@ impl Site {
 /// Whether a queue has to run a pass.
 fn has_work(queue: &Queue, now: Timestamp) -> bool {
     queue.started
-        && queue.scheduler.as_ref().is_some_and(|s| s.needs_pass() || s.next_wakeup().is_some_and(|at| at <= now))
+        && queue.scheduler.as_ref().is_some_and(|s| s.needs_pass(now))
 }
 
 /// Who holds targets, for the coordinator.
