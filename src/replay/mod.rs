@@ -18,3 +18,10 @@ pub mod digest;
 pub mod donations;
 pub mod metrics;
 pub mod random;
+
+pub mod events;
+pub mod export;
+pub mod words;
+
+pub mod assembly;
+pub mod expect;

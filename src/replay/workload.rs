@@ -104,31 +104,6 @@ impl Workload {
         Ok(Self { jobs, queues, slots })
     }
 
-    /// The jobs of two workloads together.
-    ///
-    /// # Errors
-    /// As [`Workload::new`].
-    pub fn merge(self, other: Workload) -> Result<Self, WorkloadError> {
-        let mut queues = self.queues;
-        let mut jobs = self.jobs;
-        let map: Vec<u16> = other
-            .queues
-            .into_iter()
-            .map(|name| {
-                let at = queues.iter().position(|q| *q == name).unwrap_or_else(|| {
-                    queues.push(name);
-                    queues.len() - 1
-                });
-                at.min(usize::from(u16::MAX)) as u16
-            })
-            .collect();
-        jobs.extend(other.jobs.into_iter().map(|mut job| {
-            job.queue = job.queue.map(|q| map[usize::from(q)]);
-            job
-        }));
-        Self::new(jobs, queues)
-    }
-
     /// The jobs, ascending by submit time and id. A job's position is its slot.
     #[inline]
     pub fn jobs(&self) -> &[TraceJob] {
@@ -249,15 +224,5 @@ pub(crate) mod tests {
                 format!("job {stretch} stands in the workload twice, submitted at 5 and at 9: ids must be unique")
             );
         }
-    }
-
-    #[test]
-    fn merging_keeps_queues_by_name() {
-        let named = |id, queue| TraceJob { queue: Some(queue), ..job(id, id as i64) };
-        let a = Workload::new(vec![named(1, 0), named(4, 1)], vec!["a".into(), "b".into()]).unwrap();
-        let b = Workload::new(vec![named(2, 0), named(3, 1)], vec!["b".into(), "c".into()]).unwrap();
-        let w = a.merge(b).unwrap();
-        let queues: Vec<_> = w.jobs().iter().map(|j| w.queue_of(j).unwrap()).collect();
-        assert_eq!(queues, ["a", "b", "c", "b"]);
     }
 }

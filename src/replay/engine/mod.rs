@@ -19,20 +19,26 @@ mod timed;
 
 pub use nodes::NodeRules;
 pub use timed::{Deed, Timed};
+pub(crate) use timed::targets_of_hosts;
 
 use super::audit::Audit;
 use super::book::Book;
 use super::clock::{Clock, Due};
 use super::digest::Digest;
 use super::donations::{DonationRow, Donations};
-use super::metrics::Report;
+use super::metrics::{Capacity, Figures, Report};
 use super::observer::Observer;
 use super::scenario::PassRule;
 use super::workload::Workload;
 use crate::base::{FastSet, TargetId, TargetSet, Timestamp};
 use crate::site::{Effect, EventError, Invariant, Site};
+use indexmap::IndexMap;
 use std::collections::BTreeMap;
 use thiserror::Error;
+
+/// How figures are made: of the workload, the book, the cores that the last run of each job held, and what the machine offered;
+/// all jobs together, and each queue.
+pub type Metrics = fn(&Workload, &Book, &[u32], Capacity) -> (Figures, IndexMap<String, Figures>);
 
 /// How a replay goes.
 #[derive(Clone, Debug)]
@@ -53,6 +59,8 @@ pub struct Options {
     pub check: bool,
     /// Whether it is kept what each job was given.
     pub keep_selections: bool,
+    /// How figures are made of what became of the jobs.
+    pub metrics: Metrics,
 }
 
 /// Why a replay could not go on.

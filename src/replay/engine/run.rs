@@ -347,7 +347,7 @@ impl<'a> Engine<'a> {
             Some((from, to)) => Capacity { core_micros: self.capacity.between(from, to) },
             None => Capacity::default(),
         };
-        let (total, queues) = metrics::figures(self.workload, &self.book, &self.cores, capacity);
+        let (total, queues) = (self.options.metrics)(self.workload, &self.book, &self.cores, capacity);
         if total.jobs.submitted != self.site.counts().submitted {
             let text = format!("{} jobs were submitted, the site knows {}", total.jobs.submitted, self.site.counts().submitted);
             self.broken.push(Broken { at: self.now, invariant: Invariant::I6, text });
