@@ -114,7 +114,9 @@ impl Audit {
 
     fn up(&mut self, queue: &Arc<str>, target: TargetId) {
         let Some(cell) = self.cells.get_mut(target.index()) else {
-            return self.findings.push((Invariant::I1, format!("target {target}, which is unknown, goes up in {queue}")));
+            return self
+                .findings
+                .push((Invariant::I1, format!("target {target}, which is unknown, goes up in {queue}")));
         };
         if let Some(other) = cell.up_in.as_ref().filter(|other| *other != queue) {
             let text = format!("target {target} goes up in {queue} while it is up in {other}");
@@ -161,7 +163,10 @@ impl Audit {
         let ours = [here.completed, here.failed, here.cancelled, here.denied, here.running];
         let theirs = [there.completed, there.failed, there.cancelled, there.denied, there.running];
         let waiting = (here.pending + here.held, there.pending + there.held);
-        if here.submitted != there.submitted || ours != theirs || waiting.0 != waiting.1 || there.sum() != there.submitted
+        if here.submitted != there.submitted
+            || ours != theirs
+            || waiting.0 != waiting.1
+            || there.sum() != there.submitted
         {
             let text = format!(
                 "submitted, waiting, completed/failed/cancelled/denied/running: by effects {}, {}, {}; by the site {}, {}, {}",

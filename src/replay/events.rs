@@ -210,7 +210,10 @@ mod tests {
         log.refused(now, "no such job");
         let selection = Arc::new(Selection::whole([TargetId(0), TargetId(1), TargetId(5)], 3));
         let queue = "batch".into();
-        log.effect(Timestamp::from_secs(2), &Effect::Start { job: JobId(5), queue, selection, limit: Duration::INFINITE });
+        log.effect(
+            Timestamp::from_secs(2),
+            &Effect::Start { job: JobId(5), queue, selection, limit: Duration::INFINITE },
+        );
         log.finish().unwrap();
         let text = String::from_utf8(bytes).unwrap();
         let expected = [

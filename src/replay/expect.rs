@@ -124,7 +124,13 @@ fn place(snapshot: &Snapshot, hosts: &str, how: &str, queue: Option<&str>) -> Op
     let host = site.graph().target(first).map_or_else(|| first.to_string(), |t| t.host.to_string());
     let (found, owner) = state(site.coordinator().ownership(first));
     let found = format!("{found} {}", owner.unwrap_or_default());
-    Some(format!("{} of {} are not {how} {}; {host} is {}", strange.len(), targets.len(), queue.unwrap_or_default(), found.trim()))
+    Some(format!(
+        "{} of {} are not {how} {}; {host} is {}",
+        strange.len(),
+        targets.len(),
+        queue.unwrap_or_default(),
+        found.trim()
+    ))
 }
 
 /// A check of one job, field by field.

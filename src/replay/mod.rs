@@ -25,3 +25,4 @@ pub mod words;
 
 pub mod assembly;
 pub mod expect;
+pub mod quick;

@@ -167,10 +167,10 @@ impl<A, E> Table<A, E> {
     }
 
     fn find(&self, name: &str) -> Result<&Part<A, E>, ServiceError<E>> {
-        self.parts.iter().find(|p| p.name == name).ok_or_else(|| ServiceError::Unknown {
-            wanted: name.to_owned(),
-            known: self.names(|_| true),
-        })
+        self.parts
+            .iter()
+            .find(|p| p.name == name)
+            .ok_or_else(|| ServiceError::Unknown { wanted: name.to_owned(), known: self.names(|_| true) })
     }
 
     fn names(&self, which: impl Fn(&Part<A, E>) -> bool) -> String {
@@ -252,7 +252,10 @@ mod tests {
             (&["sight"], "no part is named sight; there are: site, jobs, graph, other-graph, watch"),
             (&["graph"], "the program needs schedulers, and no wanted part gives it; these would: site"),
             (&["site", "jobs"], "site needs resources, and no wanted part gives it; these would: graph, other-graph"),
-            (&["site", "jobs", "graph", "other-graph"], "graph and other-graph both give resources: expected one of them"),
+            (
+                &["site", "jobs", "graph", "other-graph"],
+                "graph and other-graph both give resources: expected one of them",
+            ),
             (&["site", "jobs", "other-graph"], "other-graph: no such file"),
             (&["site", "jobs", "graph", "watch"], "parts need each other in a circle: watch"),
         ];

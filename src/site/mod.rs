@@ -30,9 +30,7 @@ mod rules;
 
 pub use calendar::{PlannedDrain, PlannedSwitch};
 pub use error::EventError;
-pub use event::{
-    Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, StartMode, Submission, SwitchSpec,
-};
+pub use event::{Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, StartMode, Submission, SwitchSpec};
 pub use job::{Counts, Job, JobState, Why};
 pub use nodes::Drained;
 pub use queue::Places;

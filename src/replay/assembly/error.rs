@@ -144,7 +144,9 @@ impl AssemblyError {
             AssemblyError::NoMachine { .. } => {
                 Some("say how large it is: --nodes N, and --cores-per-node C where nodes have several".into())
             }
-            AssemblyError::Io { .. } => Some("paths in a scenario start at its directory, `shared` ones at SLUICE_SHARED".into()),
+            AssemblyError::Io { .. } => {
+                Some("paths in a scenario start at its directory, `shared` ones at SLUICE_SHARED".into())
+            }
             AssemblyError::Site(EventError::Start(_)) => {
                 Some("name queues that are not to start at time 0 in `stopped`, or give them a precedence".into())
             }

@@ -223,8 +223,14 @@ impl Replay {
             Check::Key { .. } | Check::Job { .. } | Check::Order(_) => None,
         };
         let probes: Vec<Timestamp> = self.scenario.expectations.iter().filter_map(|e| probe(&e.check)).collect();
-        let engine =
-            Engine::new(self.site, &self.workload, self.timed, probes, self.options, std::mem::take(&mut self.observers));
+        let engine = Engine::new(
+            self.site,
+            &self.workload,
+            self.timed,
+            probes,
+            self.options,
+            std::mem::take(&mut self.observers),
+        );
         let outcome = engine.run()?;
         let finished = Finished {
             scenario: self.scenario,

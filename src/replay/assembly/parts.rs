@@ -1,8 +1,8 @@
 //! The rows of the table.
 
 use super::{Assembly, AssemblyError, RunOptions};
-use crate::replay::export::{JobsCsv, Starts};
 use crate::replay::events::EventLog;
+use crate::replay::export::{JobsCsv, Starts};
 use crate::replay::metrics;
 use crate::replay::scenario::{GraphFormat, GraphSource, PassRule, Scenario, Workload};
 use crate::services::{Capability, Part, ServiceError, Table};

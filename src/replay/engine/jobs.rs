@@ -1,7 +1,7 @@
 //! What happens to jobs by themselves: they are submitted, they end.
 
 use super::{Engine, ReplayError};
-use crate::base::{Timestamp, TargetSet};
+use crate::base::{TargetSet, Timestamp};
 use crate::replay::book::JobState;
 use crate::replay::clock::{Due, DueKind};
 use crate::replay::workload::{Asked, Fate};

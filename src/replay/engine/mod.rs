@@ -18,8 +18,8 @@ mod run;
 mod timed;
 
 pub use nodes::NodeRules;
-pub use timed::{Deed, Timed};
 pub(crate) use timed::targets_of_hosts;
+pub use timed::{Deed, Timed};
 
 use super::audit::Audit;
 use super::book::Book;

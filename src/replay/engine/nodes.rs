@@ -6,12 +6,12 @@ use super::Engine;
 use super::timed::targets_of_ranks;
 use crate::base::{Duration, TargetId, TargetSet, Timestamp};
 use crate::formats::idset::Idset;
+use crate::matcher::Freed;
 use crate::replay::book::JobState;
 use crate::replay::clock::{Due, DueKind};
 use crate::replay::random::Stream;
 use crate::replay::scenario::{Housekeeping, OnNodeFail};
 use crate::replay::source::NodeState;
-use crate::matcher::Freed;
 use crate::site::{Event, Outcome};
 
 /// What happens to jobs and targets apart from scheduling.

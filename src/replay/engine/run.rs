@@ -349,7 +349,11 @@ impl<'a> Engine<'a> {
         };
         let (total, queues) = (self.options.metrics)(self.workload, &self.book, &self.cores, capacity);
         if total.jobs.submitted != self.site.counts().submitted {
-            let text = format!("{} jobs were submitted, the site knows {}", total.jobs.submitted, self.site.counts().submitted);
+            let text = format!(
+                "{} jobs were submitted, the site knows {}",
+                total.jobs.submitted,
+                self.site.counts().submitted
+            );
             self.broken.push(Broken { at: self.now, invariant: Invariant::I6, text });
         }
         let end = if self.options.until.is_never() { self.now } else { self.options.until };
