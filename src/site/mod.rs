@@ -22,6 +22,7 @@ mod calendar;
 mod nodes;
 
 mod step;
+mod view;
 
 mod ledger;
 mod queue;
