@@ -4,12 +4,11 @@
 //! or, with a number of nodes, nodes of so many cores, where a job of 5 processors gets 5 slots of one core anywhere.
 
 use super::scenario::{
-    ConfigText, FileRef, GraphSource, LimitRule, PassRule, QueueField, Scenario, Settings, SwfUnit, SwfWork, Uniform,
+    FileRef, GraphSource, LimitRule, PassRule, QueueField, Scenario, Settings, SwfUnit, SwfWork, Uniform,
     Workload,
 };
 use crate::base::Timestamp;
-use crate::config::{MatchPolicy, QueuePolicy};
-use std::fmt::Write as _;
+use crate::config::{Config, MatchPolicy, QueuePolicy};
 use std::path::PathBuf;
 
 /// What is replayed, and how.
@@ -40,15 +39,12 @@ pub struct Quick {
 impl Quick {
     /// The scenario.
     pub fn scenario(self) -> Scenario {
-        let mut text = format!(
-            "[policy.scheduler]\nqueue-policy = \"{}\"\nmatch-policy = \"{}\"\n",
-            self.queue_policy, self.match_policy
-        );
-        let depths = [("queue-depth", self.queue_depth), ("reservation-depth", self.reservation_depth)];
-        for (key, depth) in depths.into_iter().filter_map(|(key, depth)| Some((key, depth?))) {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{key} = {depth}");
-        }
+        let mut config = Config::default();
+        let scheduler = &mut config.policy.scheduler;
+        scheduler.queue_policy = self.queue_policy;
+        scheduler.match_policy = self.match_policy;
+        scheduler.queue_depth = self.queue_depth.or(scheduler.queue_depth);
+        scheduler.reservation_depth = self.reservation_depth.unwrap_or(scheduler.reservation_depth);
         let file = FileRef::Own(self.swf.clone());
         let (graph, unit) = match self.machine {
             None => (GraphSource::SwfHeader(file.clone()), SwfUnit::Node { procs_per_node: 1 }),
@@ -74,7 +70,7 @@ impl Quick {
             file: self.swf,
             directory: PathBuf::new(),
             graph: Some(graph),
-            config: vec![ConfigText { file: "the command line".into(), text }],
+            config,
             settings: Settings {
                 pass: self.pass,
                 work_budget: self.work_budget,

@@ -2,7 +2,7 @@
 
 use super::{Assembly, AssemblyError};
 use crate::base::{Priority, Timestamp};
-use crate::config::{QueueConfig, ResourceConfig, ResourceEntry};
+use crate::config::{ResourceConfig, ResourceEntry};
 use crate::formats::hostlist::Hostlist;
 use crate::formats::idset::Idset;
 use crate::formats::r::R;
@@ -12,7 +12,7 @@ use crate::site::{Event, GroupMode, PendingFate, StartMode, SwitchSpec};
 
 impl Assembly {
     pub(super) fn actions(&mut self) -> Result<(), AssemblyError> {
-        let mut translate = Translate { config: self.config.clone(), next_rank: self.next_rank(), line: 0 };
+        let mut translate = Translate { next_rank: self.next_rank(), line: 0 };
         for action in &self.scenario.actions {
             translate.line = action.line;
             for occurrence in action.occurrences() {
@@ -34,8 +34,6 @@ impl Assembly {
 
 /// What is known while actions are translated, in the order of the file.
 struct Translate {
-    /// With the queues that earlier actions create.
-    config: crate::config::Config,
     next_rank: u32,
     line: usize,
 }
@@ -51,14 +49,8 @@ impl Translate {
             None => tell(Event::Switch(switch)),
         };
         match action.what.clone() {
-            ActionKind::QueueCreate { queue, config } => {
-                let config = self.queue(&queue, &config)?;
-                tell(Event::QueueCreate { config: Box::new(config) })
-            }
-            ActionKind::QueueChange { queue, config } => {
-                let config = self.queue(&queue, &config)?;
-                tell(Event::QueueChange { config: Box::new(config) })
-            }
+            ActionKind::QueueCreate(config) => tell(Event::QueueCreate { config }),
+            ActionKind::QueueChange(config) => tell(Event::QueueChange { config }),
             ActionKind::QueueRemove { queue, pending } => {
                 let pending = pending.map(|p| match p {
                     PendingJobs::Move(queue) => PendingFate::Move(queue),
@@ -105,13 +97,6 @@ impl Translate {
         AssemblyError::Action { line: self.line, problem: problem.to_string() }
     }
 
-    /// A queue's table, read as in a configuration; later actions may name it as a parent.
-    fn queue(&mut self, name: &str, table: &toml::Table) -> Result<QueueConfig, AssemblyError> {
-        let text = toml::to_string(table).map_err(|e| self.problem(e))?;
-        let queue = self.config.parse_queue(name, &text, "config").map_err(|e| self.problem(e))?;
-        self.config.queues.insert(name.to_owned(), queue.clone());
-        Ok(queue)
-    }
 
     /// New hosts, with the ranks after those that there are.
     fn addition(&mut self, addition: &Addition) -> Result<R, AssemblyError> {

@@ -2,7 +2,8 @@
 
 use crate::config::{ConfigError, ConfigErrors};
 use crate::formats::swf::SwfError;
-use crate::graph::{GraphError, TextError};
+use crate::graph::GraphError;
+use crate::graph::text::TextError;
 use crate::replay::source::{GenerateError, ListError, NodeLogError, TraceError};
 use crate::replay::workload::WorkloadError;
 use crate::services::ServiceError;

@@ -1,7 +1,6 @@
 //! Machines and configurations: what the scenario names, opened and built.
 
 use super::{Assembly, AssemblyError};
-use crate::config::{Config, ConfigErrors};
 use crate::formats::jgf::Jgf;
 use crate::formats::r::R;
 use crate::formats::swf::{self, Swf};
@@ -127,32 +126,7 @@ impl Assembly {
 
     /// All layers of the configuration as one.
     pub(super) fn config_toml(&mut self) -> Result<(), AssemblyError> {
-        self.config = match &self.scenario.config[..] {
-            [] => Config::default(),
-            [only] => Config::parse(&only.text, &only.file.to_string_lossy())?,
-            layers => {
-                // Each by itself first: only there do line numbers mean something.
-                let mut errors = Vec::new();
-                let mut merged = toml::Table::new();
-                for layer in layers {
-                    match toml::from_str::<toml::Table>(&layer.text) {
-                        Ok(table) => overlay(&mut merged, table),
-                        Err(_) => {
-                            if let Err(ConfigErrors(more)) = Config::parse(&layer.text, &layer.file.to_string_lossy()) {
-                                errors.extend(more);
-                            }
-                        }
-                    }
-                }
-                if !errors.is_empty() {
-                    return Err(ConfigErrors(errors).into());
-                }
-                let files: Vec<_> = layers.iter().map(|l| l.file.to_string_lossy()).collect();
-                let text = toml::to_string(&merged)
-                    .map_err(|e| AssemblyError::File { path: self.scenario.file.clone(), problem: e.to_string() })?;
-                Config::parse(&text, &format!("{} together", files.join(" + ")))?
-            }
-        };
+        self.config = self.scenario.config.clone();
         let known = |queue: &String| self.config.queues.contains_key(queue);
         match self.scenario.settings.stopped.iter().find(|q| !known(q)) {
             None => Ok(()),
@@ -161,18 +135,6 @@ impl Assembly {
                 queue: queue.clone(),
                 known: self.config.queues.keys().cloned().collect::<Vec<_>>().join(", "),
             }),
-        }
-    }
-}
-
-/// Lays a table over another: tables are merged key by key, everything else is replaced.
-fn overlay(below: &mut toml::Table, above: toml::Table) {
-    for (key, value) in above {
-        match (below.get_mut(&key), value) {
-            (Some(toml::Value::Table(below)), toml::Value::Table(above)) => overlay(below, above),
-            (_, value) => {
-                below.insert(key, value);
-            }
         }
     }
 }
