@@ -69,12 +69,13 @@ impl fmt::Display for ConfigErrors {
     }
 }
 
-/// The known word that was probably meant: the nearest one, if at most a third of its letters differ.
+/// The known word that was probably meant: the nearest one, if not more than a third of its letters, rounded up, differ.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let near = known.into_iter().map(|known| (distance(word, known), known));
     // The first of equals, so that the answer does not depend on anything else.
     let (distance, best) = near.min_by_key(|(distance, _)| *distance)?;
-    (distance <= best.chars().count().div_ceil(3)).then_some(best)
+    let letters = best.chars().count();
+    (distance <= letters.div_ceil(3) && distance < letters).then_some(best)
 }
 
 /// How many letters must be put in, taken out, changed or swapped with their neighbour to turn `a` into `b`.
@@ -122,5 +123,6 @@ mod tests {
             assert_eq!(nearest(word, known), meant, "{word}");
         }
         assert_eq!(nearest("x", []), None);
+        assert_eq!(nearest("x", ["a", "bc"]), None);
     }
 }

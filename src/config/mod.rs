@@ -18,8 +18,12 @@ mod parse;
 mod policy;
 mod reader;
 
+pub(crate) use error::nearest;
 pub use error::{ConfigError, ConfigErrors};
 
 pub use resource::{ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};
 pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig};
+
+#[cfg(test)]
+mod tests;

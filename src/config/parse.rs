@@ -165,6 +165,7 @@ fn read_config(top: &mut Section<'_, '_>) -> Config {
     {
         unknown_queue(top.reader, "policy.jobspec.defaults.system.queue", span, queue, &order);
     }
+    config.policy.defaults.queue = global.default_queue.map(|(queue, _)| queue);
     config
 }
 

@@ -167,11 +167,11 @@ impl ResourceEntry {
             hosts: match section.take("hosts") {
                 Some(item) => {
                     places.push((item.key.clone(), item.span()));
-                    let hosts = item.parse::<Hostlist>().unwrap_or_default();
-                    if item.is_string() && item.string().is_some_and(|text| text.trim().is_empty()) {
+                    let hosts = item.parse::<Hostlist>();
+                    if hosts.as_ref().is_some_and(Hostlist::is_empty) {
                         item.error("expected some hosts, found an empty hostlist");
                     }
-                    hosts
+                    hosts.unwrap_or_default()
                 }
                 None => {
                     section.reader.error(&section.key, section.span.clone(), "expected key hosts, found none");

@@ -391,8 +391,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
-
         #[test]
         fn round_trips(constraint in constraints()) {
             prop_assert_eq!(Constraint::from_json(&constraint.to_json()).unwrap(), constraint);

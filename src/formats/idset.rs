@@ -474,8 +474,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
-
         #[test]
         fn round_trips(oracle in sets()) {
             let set: Idset = oracle.iter().copied().collect();

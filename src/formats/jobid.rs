@@ -346,8 +346,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
-
         #[test]
         fn round_trips(raw in any::<u64>(), small in 0..100_000u64) {
             for raw in [raw, small] {

@@ -200,11 +200,7 @@ impl R {
             nslots: nslots(execution)?,
             starttime: time(execution, "starttime")?,
             expiration: time(execution, "expiration")?,
-            // flux-core wants an object or nothing here.
-            scheduling: top
-                .get("scheduling")
-                .map(|value| object(value, ".scheduling").map(|_| value.clone()))
-                .transpose()?,
+            scheduling: top.get("scheduling").filter(|value| !value.is_null()).cloned(),
             properties: BTreeMap::new(),
         };
         if let Some(nodelist) = execution.get("nodelist") {

@@ -220,8 +220,9 @@ mod tests {
     #[test]
     fn a_drain_cuts_what_it_covers() {
         let window = |from, until| Window { from: at(from), until: at(until) };
-        let windows =
-            Windows { timelines: vec![Timeline { targets: set(&[1, 2]), windows: vec![window(0, 10), window(20, 30)] }] };
+        let windows = Windows {
+            timelines: vec![Timeline { targets: set(&[1, 2]), windows: vec![window(0, 10), window(20, 30)] }],
+        };
         let cut = cut_at(windows, &set(&[2, 3]), at(25));
         assert_eq!(cut.of(TargetId(1)), Some([window(0, 10), window(20, 30)].as_slice()));
         assert_eq!(cut.of(TargetId(2)), Some([window(0, 10), window(20, 25)].as_slice()));

@@ -13,7 +13,12 @@ use crate::matcher::Freed;
 use crate::scheduler::{HelloJob, Input, JobRequest};
 
 impl Site {
-    pub(super) fn submit(&mut self, now: Timestamp, s: Submission, effects: &mut Vec<Effect>) -> Result<(), EventError> {
+    pub(super) fn submit(
+        &mut self,
+        now: Timestamp,
+        s: Submission,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), EventError> {
         if s.id.0 >= FIRST_RESERVED_ID {
             return Err(EventError::ReservedId(s.id));
         }
@@ -91,13 +96,8 @@ impl Site {
         let Some(request) = job.request.clone() else { return };
         job.in_scheduler = true;
         let home = job.home;
-        let alloc = JobRequest {
-            id: job.id,
-            priority: job.priority,
-            submitted: job.submitted,
-            limit: job.limit,
-            request,
-        };
+        let alloc =
+            JobRequest { id: job.id, priority: job.priority, submitted: job.submitted, limit: job.limit, request };
         self.queue_mut(home).waiting += 1;
         self.tell(now, home, Input::Alloc(alloc), effects);
     }
@@ -466,4 +466,3 @@ impl std::fmt::Display for Denial {
         }
     }
 }
-

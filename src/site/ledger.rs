@@ -196,13 +196,7 @@ impl Ledger {
         true
     }
 
-    fn explain(
-        &self,
-        target: TargetId,
-        by: Option<(QueueId, Epoch)>,
-        extent: &Extent,
-        ordered: bool,
-    ) -> Violation {
+    fn explain(&self, target: TargetId, by: Option<(QueueId, Epoch)>, extent: &Extent, ordered: bool) -> Violation {
         let Some(cell) = self.cells.get(target.index()) else {
             return Violation::new(Invariant::I2, format!("target {target} is granted, but not in the inventory"));
         };

@@ -22,6 +22,7 @@ mod calendar;
 mod nodes;
 
 mod step;
+mod view;
 
 mod ledger;
 mod queue;
@@ -29,12 +30,13 @@ mod rules;
 
 pub use calendar::{PlannedDrain, PlannedSwitch};
 pub use error::EventError;
-pub use event::{
-    Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, StartMode, Submission, SwitchSpec,
-};
+pub use event::{Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, StartMode, Submission, SwitchSpec};
 pub use job::{Counts, Job, JobState, Why};
 pub use nodes::Drained;
 pub use queue::Places;
 pub use state::{Site, SiteOptions};
 pub use step::ScheduleEnd;
 pub use violation::{Invariant, Violation};
+
+#[cfg(test)]
+mod tests;

@@ -104,7 +104,9 @@ impl Site {
     fn members(&self, config: &QueueConfig) -> TargetSet {
         match &config.members {
             Members::All => self.graph.targets().clone(),
-            Members::Hosts(hosts) => hosts.iter().flat_map(|h| self.graph.targets_by_host(&h).iter().copied()).collect(),
+            Members::Hosts(hosts) => {
+                hosts.iter().flat_map(|h| self.graph.targets_by_host(&h).iter().copied()).collect()
+            }
             Members::Requires(names) => {
                 let mut members = self.graph.targets().clone();
                 for name in names {
@@ -196,7 +198,8 @@ impl Site {
                 (Some(PendingFate::Move(_)), Some(to)) => match self.movable(slot, to) {
                     Ok(()) => self.relocate(now, slot, to, effects),
                     Err(why) => {
-                        let reason = format!("queue {name} was removed, and {} does not take it: {why}", self.queue(to).name);
+                        let reason =
+                            format!("queue {name} was removed, and {} does not take it: {why}", self.queue(to).name);
                         self.hold(now, slot, reason, effects);
                     }
                 },
@@ -223,7 +226,11 @@ impl Site {
             return Vec::new();
         }
         let waits = |state, in_scheduler| state == JobState::Pending || state == JobState::Held && in_scheduler;
-        self.jobs.iter().filter(|(_, j)| j.queue == id && waits(j.state, j.in_scheduler)).map(|(slot, _)| slot).collect()
+        self.jobs
+            .iter()
+            .filter(|(_, j)| j.queue == id && waits(j.state, j.in_scheduler))
+            .map(|(slot, _)| slot)
+            .collect()
     }
 
     pub(super) fn queue_enable(

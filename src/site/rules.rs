@@ -97,10 +97,18 @@ impl Rules {
         ];
         for (name, asked, max, min) in sizes {
             if let Some(max) = max.filter(|max| asked > *max) {
-                return Err(denial(&format!("limits.job-size.max.{name}"), asked.to_string(), format!("at most {max}")));
+                return Err(denial(
+                    &format!("limits.job-size.max.{name}"),
+                    asked.to_string(),
+                    format!("at most {max}"),
+                ));
             }
             if let Some(min) = min.filter(|min| asked < *min) {
-                return Err(denial(&format!("limits.job-size.min.{name}"), asked.to_string(), format!("at least {min}")));
+                return Err(denial(
+                    &format!("limits.job-size.min.{name}"),
+                    asked.to_string(),
+                    format!("at least {min}"),
+                ));
             }
         }
         Ok(())

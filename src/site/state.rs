@@ -236,10 +236,10 @@ impl Site {
     /// # Errors
     /// There is none.
     pub(super) fn queue_id(&self, name: &str) -> Result<QueueId, EventError> {
-        self.names.get(name).copied().ok_or_else(|| EventError::UnknownQueue {
-            name: name.to_owned(),
-            known: self.queue_names(),
-        })
+        self.names
+            .get(name)
+            .copied()
+            .ok_or_else(|| EventError::UnknownQueue { name: name.to_owned(), known: self.queue_names() })
     }
 
     pub(super) fn queue(&self, id: QueueId) -> &Queue {

@@ -309,6 +309,11 @@ impl Site {
                 if let Err(violation) = self.ledger.up(&targets, queue, epoch) {
                     self.violations.push(violation);
                 }
+                let holders = Held { ledger: &self.ledger, jobs: &self.jobs, queues: &self.queues, now };
+                if let Some(target) = targets.iter().find(|t| holders.held_by_other(*t, queue)) {
+                    let text = format!("target {target} goes up in queue id {queue} while held by a job of another");
+                    self.violations.push(Violation::new(Invariant::I3, text));
+                }
                 self.queue_mut(queue).epoch = epoch;
                 effects.push(Effect::Up { queue: name(self, queue), targets: targets.clone(), epoch });
                 self.tell(now, queue, Input::Up { targets, epoch }, effects);

@@ -55,6 +55,8 @@ fn carries_scheduling() {
     let r = R::parse(&text).unwrap();
     assert_eq!(r.scheduling.as_ref().unwrap().to_string(), scheduling);
     assert_eq!(R::parse(&r.to_string()), Ok(r));
+    let null = R::parse(r#"{"version":1,"execution":{},"scheduling":null}"#).unwrap();
+    assert_eq!(null.scheduling, None);
 }
 
 #[test]
@@ -129,10 +131,6 @@ fn refuses() {
         (r#"{"version":"1"}"#, "invalid R: expected 1 at .version, found a string"),
         (r#"{"version":2}"#, "invalid R: expected version 1 at .version, found 2"),
         (r#"{"version":1}"#, "invalid R: expected an object at .execution, found nothing"),
-        (
-            r#"{"version":1,"execution":{},"scheduling":1}"#,
-            "invalid R: expected an object at .scheduling, found a number",
-        ),
     ] {
         assert_eq!(R::parse(text).unwrap_err().to_string(), message, "{text}");
     }
@@ -177,8 +175,6 @@ fn values() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
-
     #[test]
     fn round_trips(r in sets()) {
         prop_assert_eq!(R::parse(&r.to_string()).unwrap(), r);
