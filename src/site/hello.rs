@@ -136,13 +136,14 @@ impl Site {
             priority: job.priority,
             submitted: job.submitted,
             limit: found.limit,
-            request: found.request,
+            request: found.request.clone(),
         };
         self.jobs.add_holding(Holding {
             slot,
             queue: home,
             name: found.id,
             kind: HoldingKind::Running,
+            request: found.request,
             selection: found.selection.clone(),
             freed: freed.clone(),
             left,

@@ -97,7 +97,7 @@ pub enum Why {
 }
 
 /// A job as the site knows it.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// Its id.
     pub id: JobId,
@@ -126,6 +126,7 @@ pub struct Job {
     /// Why it stands where it stands.
     pub why: Why,
     /// What it asks for; gone once the job is final.
+    #[serde(with = "super::record::optional_request")]
     pub request: Option<Arc<Request>>,
     /// How often it was put back.
     pub requeues: u32,
@@ -151,7 +152,7 @@ pub(super) enum HoldingKind {
 }
 
 /// What was granted once and is not released yet.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Holding {
     /// Whose: a slot of the job table.
     pub slot: u32,
@@ -161,6 +162,9 @@ pub(super) struct Holding {
     pub name: JobId,
     /// Why it is held.
     pub kind: HoldingKind,
+    /// What was asked for: schedulers are told again after a restart, when the job may be final.
+    #[serde(with = "super::record::request")]
+    pub request: Arc<Request>,
     /// All that was granted.
     pub selection: Arc<Selection>,
     /// The targets of it that have been released.
@@ -264,6 +268,16 @@ impl JobTable {
                 self.holdings.push(Some(holding));
                 self.holdings.len() as u32 - 1
             }
+        }
+    }
+
+    /// Adds a holding at [`JobTable::next_holding`], with the references to it.
+    pub fn restore_holding(&mut self, holding: Holding) {
+        let (slot, kind) = (holding.slot, holding.kind);
+        let index = self.add_holding(holding);
+        match kind {
+            HoldingKind::Running | HoldingKind::Ended => self.slots[slot as usize].holding = index,
+            HoldingKind::Requeued => self.requeued.entry(slot).or_default().push(index),
         }
     }
 

@@ -192,7 +192,8 @@ impl Site {
         } else if state == JobState::Held {
             self.set_state(slot, JobState::Pending);
         }
-        if self.options.annotate {
+        // That a held job waits again is told in any case.
+        if self.options.annotate || state == JobState::Held {
             effects.push(Effect::Annotated { job: id, reason: reason.clone() });
         }
         self.jobs.job_mut(slot).why = Why::Reason(Box::new(reason));
@@ -222,6 +223,7 @@ impl Site {
             return self.hold(now, slot, text, effects);
         }
         let job = self.jobs.job_mut(slot);
+        let Some(request) = job.request.clone() else { return };
         let (limit, name) = (job.limit, job.queue);
         job.in_scheduler = false;
         job.planned = Timestamp::NEVER;
@@ -234,6 +236,7 @@ impl Site {
             name: id,
             kind: HoldingKind::Running,
             left: selection.shares.len() as u32,
+            request,
             selection: selection.clone(),
             freed: TargetSet::new(),
             started: now,
@@ -287,7 +290,7 @@ impl Site {
         self.settle_at = next.unwrap_or(Timestamp::NEVER);
     }
 
-    fn carry_out(&mut self, now: Timestamp, order: Order, effects: &mut Vec<Effect>) {
+    pub(super) fn carry_out(&mut self, now: Timestamp, order: Order, effects: &mut Vec<Effect>) {
         let name = |site: &Site, queue: QueueId| site.queue(queue).name.clone();
         let changed = |site: &Site, queue: QueueId, what: &'static str, detail: String| Effect::QueueChanged {
             queue: name(site, queue),
