@@ -12,4 +12,8 @@ pub mod matcher;
 pub mod planner;
 pub mod replay;
 pub mod scheduler;
+pub mod services;
 pub mod site;
+
+#[cfg(feature = "cli")]
+pub mod cli;

@@ -1,2 +1,5 @@
 //! The `sluice` program.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    sluice::cli::main()
+}

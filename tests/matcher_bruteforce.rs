@@ -116,7 +116,7 @@ impl Node {
     /// Whether the target serves in the interval.
     fn serves(&self, world: &World, from: i64, until: i64) -> bool {
         let Some(windows) = &self.windows else { return self.usable };
-        let end = if until >= FAR { FAR } else { until + world.margin };
+        let end = if until >= FAR { FAR } else { until.max(from + 1) + world.margin };
         windows.iter().any(|w| w.0 <= from && (w.1 >= FAR || end <= w.1) && (self.usable || w.0 > world.now))
     }
 

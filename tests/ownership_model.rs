@@ -177,6 +177,25 @@ impl State {
         panic!("reconcile does not come to rest");
     }
 
+    /// Asks for nothing but what is released; then asks for everything, to no avail.
+    fn settle_release(&mut self, target: TargetId) -> Vec<Order> {
+        let mut said = Vec::new();
+        let mut released = TargetSet::single(target);
+        loop {
+            let mut c = std::mem::take(&mut self.c);
+            let orders = c.reconcile_released(self.at(0), &released, &Held(self));
+            self.c = c;
+            if orders.is_empty() {
+                break;
+            }
+            self.deliver(&orders);
+            said.extend(orders);
+            released.clear();
+        }
+        assert_eq!(self.settle(), [], "a release moves no more than what it lets move");
+        said
+    }
+
     fn deliver(&mut self, orders: &[Order]) {
         let mut answers = Vec::new();
         for order in orders {
@@ -418,6 +437,7 @@ impl State {
                     *self = before;
                     return Some(Vec::new());
                 }
+                return Some(self.settle_release(TargetId(target)));
             }
             Op::Found(queue, target) => {
                 if self.jobs[target as usize].len() > 1 || !self.c.inventory().contains(TargetId(target)) {
@@ -661,7 +681,7 @@ fn explore(world: &World) -> usize {
             break;
         }
         for op in state.ops(world) {
-            let twice = steps % 16 == 0;
+            let twice = steps.is_multiple_of(16);
             let run = std::panic::AssertUnwindSafe(|| {
                 let next = step(&state, op, twice)?;
                 let key = next.key();

@@ -1,7 +1,7 @@
 //! The planner against a slow oracle: one number per tick.
 //!
-//! `PROPTEST_CASES` sets the number of random cases. The long run takes `SLUICE_POOL_OPERATIONS` operations (20,000
-//! without it); one million: `SLUICE_POOL_OPERATIONS=1000000 cargo test --release --test planner_oracle long_run`.
+//! `PROPTEST_CASES` sets the number of random cases. The long run takes a million operations, some two seconds;
+//! `SLUICE_POOL_OPERATIONS` sets another number.
 
 use proptest::prelude::*;
 use sluice::base::{Duration, Timestamp};
@@ -171,7 +171,7 @@ impl Random {
 fn long_run() {
     const TICKS: usize = 4000;
     let operations = std::env::var("SLUICE_POOL_OPERATIONS").ok();
-    let operations: usize = operations.map_or(20_000, |text| text.parse().expect("SLUICE_POOL_OPERATIONS: a number"));
+    let operations: usize = operations.map_or(1_000_000, |text| text.parse().expect("SLUICE_POOL_OPERATIONS: a number"));
     let mut random = Random(0x5EED_0002);
     let mut pool = Pool::new(1000).unwrap();
     let mut oracle = Oracle::new(1000, TICKS);

@@ -18,6 +18,7 @@ mod parse;
 mod policy;
 mod reader;
 
+pub(crate) use error::nearest;
 pub use error::{ConfigError, ConfigErrors};
 
 pub use resource::{ResourceConfig, ResourceEntry};

@@ -49,7 +49,7 @@ impl Coordinator {
     /// Groups, the first in the order of claims first.
     fn group_order(&self) -> Vec<GroupId> {
         let place = |(id, g): (&GroupId, &Group)| self.queues.get(&g.queue).map(|q| (rank(g.queue, q, g.take), *id));
-        let mut order: Vec<_> = self.groups.iter().map(|(id, g)| (id, g)).filter_map(place).collect();
+        let mut order: Vec<_> = self.groups.iter().filter_map(place).collect();
         order.sort_unstable();
         order.into_iter().map(|(_, id)| id).collect()
     }

@@ -14,12 +14,13 @@ impl Coordinator {
     pub fn acknowledge(&mut self, queue: QueueId, targets: &TargetSet, epoch: Epoch) -> bool {
         let Some(known) = self.queues.get_mut(&queue) else { return false };
         let Some(waiting) = known.awaiting.get_mut(&epoch) else { return false };
-        let counted = !waiting.is_disjoint(targets);
+        let counted = &*waiting & targets;
         *waiting -= targets;
         if waiting.is_empty() {
             known.awaiting.remove(&epoch);
         }
-        counted
+        self.unasked |= &counted;
+        !counted.is_empty()
     }
 
     /// The scheduler of a queue is gone: that acknowledges every down, and what it still sends is void, since the
@@ -27,6 +28,7 @@ impl Coordinator {
     pub fn connection_closed(&mut self, queue: QueueId) {
         let Some(known) = self.queues.get_mut(&queue) else { return };
         known.connected = false;
+        known.add_unacknowledged(&mut self.unasked);
         known.awaiting.clear();
         known.fresh_down.clear();
         known.told_up.clear();
@@ -101,6 +103,7 @@ impl Coordinator {
     pub fn end_recovery(&mut self) {
         self.recovering = false;
         self.changed = true;
+        self.unasked = self.leaving.clone();
     }
 
     /// Puts the messages of a step around the reports that wait: downs before, ups after.

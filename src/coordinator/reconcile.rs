@@ -19,9 +19,19 @@ impl Coordinator {
     /// of a gathering group. A release of a target outside [`watched_targets`](Self::watched_targets) needs no call.
     #[must_use = "the schedulers must be told"]
     pub fn reconcile(&mut self, now: Timestamp, holders: &dyn Holders) -> Vec<Order> {
+        self.unasked |= &self.leaving;
+        self.reconcile_released(now, &TargetSet::new(), holders)
+    }
+
+    /// [`reconcile`](Self::reconcile) where nothing changed in `holders` since the last call but that `released` are
+    /// held by fewer: asks for those leaving targets alone, so that one release costs the same however many targets
+    /// are on their way.
+    #[must_use = "the schedulers must be told"]
+    pub fn reconcile_released(&mut self, now: Timestamp, released: &TargetSet, holders: &dyn Holders) -> Vec<Order> {
         if self.recovering {
             return Vec::new();
         }
+        self.unasked |= released;
         self.run_due_plans(now);
         self.view_plans(now);
         self.end_due_loans(now);
@@ -125,14 +135,18 @@ impl Coordinator {
 
     /// R2: what nobody holds and everybody acknowledged is free. R5 needs nothing: who gets it is asked only then.
     fn release(&mut self, now: Timestamp, holders: &dyn Holders) {
-        if self.leaving.is_empty() {
+        let mut asked = std::mem::take(&mut self.unasked);
+        asked &= &self.leaving;
+        if asked.is_empty() {
             return;
         }
-        let mut unacknowledged = TargetSet::new();
         for queue in self.queues.values() {
+            // What is not acknowledged is asked for when it is.
+            let mut unacknowledged = TargetSet::new();
             queue.add_unacknowledged(&mut unacknowledged);
+            asked -= &unacknowledged;
         }
-        let released: TargetSet = (&self.leaving - &unacknowledged).iter().filter(|t| !holders.is_held(*t)).collect();
+        let released: TargetSet = asked.iter().filter(|t| !holders.is_held(*t)).collect();
         if released.is_empty() {
             return;
         }

@@ -22,6 +22,8 @@ pub struct Coordinator {
     pub(super) leaving: TargetSet,
     /// `leaving` and the targets of gathering groups.
     pub(super) watched: TargetSet,
+    /// Leaving targets of which something changed other than who holds them: to be asked for in the next step.
+    pub(super) unasked: TargetSet,
     /// Live queues and tombstones.
     pub(super) queues: BTreeMap<QueueId, Queue>,
     pub(super) loans: BTreeMap<TargetId, Loan>,
@@ -144,6 +146,7 @@ impl Coordinator {
     /// Owned(d) → Leaving(d), with a fresh down.
     pub(super) fn set_leaving(&mut self, donor: QueueId, targets: &TargetSet) {
         self.leaving |= targets;
+        self.unasked |= targets;
         let queue = self.queue_mut(donor);
         queue.owned -= targets;
         queue.leaving |= targets;

@@ -51,21 +51,42 @@ impl Coordinator {
     /// lose, get, or get back do. On an arriving target the window begins when its last holder should be gone; while
     /// that is not known, there is none.
     pub fn windows(&self, now: Timestamp, queue: QueueId) -> Windows {
-        let Some(known) = self.queues.get(&queue) else { return Windows::default() };
+        self.windows_in(&self.outlook(now), now, queue)
+    }
+
+    /// The windows of all queues, tombstones left out: as [`windows`](Self::windows), at little more than the cost of
+    /// one.
+    pub fn all_windows(&self, now: Timestamp) -> BTreeMap<QueueId, Windows> {
+        let outlook = self.outlook(now);
+        self.queues().map(|queue| (queue, self.windows_in(&outlook, now, queue))).collect()
+    }
+
+    fn outlook(&self, now: Timestamp) -> Vec<(TargetSet, Vec<Stretch>)> {
         let future = self.future(now);
-        let mut shapes: BTreeMap<Shape, TargetSet> = BTreeMap::new();
-        for class in self.classes() {
+        let play = |class: Class| {
             let stretches = self.stretches(now, &class, &future);
-            let horizon = known.spec.horizon;
-            let owned = &class.targets & &known.owned;
-            if !owned.is_empty() {
-                let shape = shape(&stretches, queue, horizon, Some(Timestamp::MIN));
+            (class.targets, stretches)
+        };
+        self.classes().into_iter().map(play).collect()
+    }
+
+    fn windows_in(&self, outlook: &[(TargetSet, Vec<Stretch>)], now: Timestamp, queue: QueueId) -> Windows {
+        let Some(known) = self.queues.get(&queue) else { return Windows::default() };
+        let horizon = known.spec.horizon;
+        let mut shapes: BTreeMap<Shape, TargetSet> = BTreeMap::new();
+        for (targets, stretches) in outlook {
+            if !targets.is_disjoint(&known.owned) {
+                let shape = shape(stretches, queue, horizon, Some(Timestamp::MIN));
                 if shape != [(Timestamp::MIN, Timestamp::NEVER)] {
-                    *shapes.entry(shape).or_default() |= &owned;
+                    *shapes.entry(shape).or_default() |= &(targets & &known.owned);
                 }
             }
-            for (begin, targets) in self.arrival_times(now, queue, &(&class.targets - &owned)) {
-                let shape = shape(&stretches, queue, horizon, begin);
+            // Without a stretch of its own nothing arrives.
+            if stretches.iter().all(|s| s.owner != Some(queue)) {
+                continue;
+            }
+            for (begin, targets) in self.arrival_times(now, queue, &(targets - &known.owned)) {
+                let shape = shape(stretches, queue, horizon, begin);
                 if !shape.is_empty() {
                     *shapes.entry(shape).or_default() |= &targets;
                 }
@@ -98,7 +119,7 @@ impl Coordinator {
         }
         let mut rest = targets.clone();
         let mut split = Vec::new();
-        for (eta, set) in &self.arrivals {
+        for (eta, set) in self.arrivals.iter().filter(|_| !targets.is_disjoint(&self.leaving)) {
             let part = &(&rest & set) & &self.leaving;
             if !part.is_empty() {
                 rest -= &part;
@@ -116,6 +137,10 @@ impl Coordinator {
         for (id, queue) in self.queues.iter().filter(|(_, q)| !q.removed) {
             let mut split = Vec::with_capacity(classes.len() + 1);
             for mut class in classes {
+                if class.targets.is_disjoint(&queue.spec.members) {
+                    split.push(class);
+                    continue;
+                }
                 let inside = &class.targets & &queue.spec.members;
                 class.targets -= &inside;
                 let mut members = class.members.clone();

@@ -16,6 +16,8 @@ pub mod jobid;
 
 pub mod constraint;
 pub mod jgf;
-pub mod jobspec;
 pub mod r;
+
+pub mod jobspec;
+
 pub mod swf;

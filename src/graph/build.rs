@@ -83,10 +83,15 @@ impl Builder {
         }
     }
 
-    pub(super) fn reserve(&mut self, vertices: usize) {
+    /// Makes room for so many vertices, or refuses them before any work is done.
+    pub(super) fn reserve(&mut self, vertices: usize) -> Result<(), GraphError> {
+        if vertices > MAX_VERTICES {
+            return Err(GraphError::TooManyVertices { limit: MAX_VERTICES });
+        }
         self.drafts.reserve(vertices);
         self.parents.reserve(vertices);
         self.links.reserve(vertices);
+        Ok(())
     }
 
     /// Adds a vertex that is not linked yet.
@@ -124,7 +129,7 @@ impl Builder {
         record.name = if plain { Symbol::EMPTY } else { self.names.symbol(name) };
     }
 
-    fn name_of(&self, draft: u32) -> String {
+    pub(super) fn name_of(&self, draft: u32) -> String {
         let record = &self.drafts[draft as usize].record;
         if record.name == Symbol::EMPTY {
             format!("{}{}", self.names.symbols.text(record.basename.0), record.id)
@@ -142,7 +147,7 @@ impl Builder {
     /// The same, with targets chosen when the tree stands.
     pub(super) fn finish_choosing(
         self,
-        choose: impl FnOnce(&Graph, &[VertexId]) -> Result<Vec<DraftTarget>, GraphError>,
+        choose: impl FnOnce(&mut Graph, &[VertexId]) -> Result<Vec<DraftTarget>, GraphError>,
     ) -> Result<Built, GraphError> {
         let places = self.places()?;
         let (version, target_bound, contained) = (self.version, self.target_bound, self.links.len() as u32);
@@ -150,7 +155,7 @@ impl Builder {
         graph.version = version;
         graph.contained = contained;
         graph.target_bound = target_bound;
-        let targets = choose(&graph, &places)?;
+        let targets = choose(&mut graph, &places)?;
         install_targets(&mut graph, targets, &places)?;
         Ok(Built { graph, places })
     }

@@ -1,11 +1,12 @@
 //! New versions of a graph: what is added, what is taken away, and where the rest went.
 
-use super::GraphError;
 use super::build::{Builder, Built, Draft, DraftTarget};
 use super::names::{KindId, SubsystemId, Symbol};
 use super::store::{Graph, NONE};
+use super::{GraphError, Properties};
 use crate::base::{FastMap, FastSet, TargetSet, VertexId};
 use petgraph::graph::NodeIndex;
+use std::collections::VecDeque;
 
 /// Where the vertices of one version are in the next.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,23 +43,43 @@ impl VertexMap {
     }
 }
 
+/// A graph with another laid over it.
+#[derive(Clone, Debug)]
+pub struct Extended {
+    /// The new version.
+    pub graph: Graph,
+    /// From the version before to the new one; nothing is missing.
+    pub old: VertexMap,
+    /// From the graph that was laid over to the new version; nothing is missing.
+    pub added: VertexMap,
+}
+
+impl Extended {
+    /// The properties of `addition`, the graph that was laid over, by the numbers that its targets have now.
+    pub fn translate(&self, addition: &Graph, properties: &Properties) -> Properties {
+        let number = |id| self.graph.target_of(self.added.get(addition.target(id)?.vertex)?);
+        let mut translated = Properties::new();
+        for (name, targets) in properties.iter() {
+            translated.set_all(name, &targets.iter().filter_map(number).collect());
+        }
+        translated
+    }
+}
+
 impl Graph {
     /// A new version with another graph laid over this one. `addition` may be built from R, JGF or text.
     ///
     /// Trees are compared from the top: a vertex of `addition` is one of this graph if both have the same containing
-    /// vertex, kind and name, and not two different ranks; else it is added after the children that are there. Two
-    /// single roots of one kind are the same vertex whatever they are called, since R always says `cluster0`. Of
-    /// vertices that are there nothing changes; a target may gain vertices. New targets get new numbers in depth-first
-    /// order. Edges of other subsystems, and vertices outside containment, are added where they are new; for
-    /// the latter, kind and name decide.
-    ///
-    /// The second map leads from vertices of `addition` to the new version, for properties and edges of the caller's
-    /// own.
+    /// vertex, kind, name and rank (or both none); else it is added after the children that are there. Siblings that
+    /// are alike are paired in order. Two single roots of one kind are the same vertex whatever they are called,
+    /// since R always says `cluster0`. Of vertices that are there nothing changes; a target may gain vertices. New
+    /// targets get new numbers in depth-first order. Edges of other subsystems and vertices outside containment are
+    /// added where they are new; of the latter kind and name decide.
     ///
     /// # Errors
     /// [`GraphError::DuplicateRank`] where a new target has the rank of another, [`GraphError::NestedTarget`],
     /// [`GraphError::TooManyVertices`], [`GraphError::SizeOverflow`].
-    pub fn extend(&self, addition: &Graph) -> Result<(Graph, VertexMap, VertexMap), GraphError> {
+    pub fn extend(&self, addition: &Graph) -> Result<Extended, GraphError> {
         let mut builder = self.copy_without(&TargetSet::new())?.0;
         let images = overlay(self, addition, &mut builder)?;
         let known: FastSet<(u32, u32, SubsystemId)> = builder.edges.iter().copied().collect();
@@ -78,16 +99,14 @@ impl Graph {
         }
         for target in addition.targets_in_order().iter().filter_map(|&id| addition.target(id)) {
             let draft = images[target.vertex.index()];
-            let there = (draft as usize) < self.len()
-                && self.target_of(VertexId(draft)).and_then(|id| self.target(id)).is_some_and(|t| t.vertex.0 == draft);
-            if !there {
+            if draft as usize >= self.len() {
                 builder.targets.push(DraftTarget { draft, rank: target.rank, host: target.host.clone(), id: None });
             }
         }
         let Built { graph, places } = builder.finish()?;
         let old = VertexMap { new: places[..self.len()].iter().map(|v| v.0).collect() };
         let added = VertexMap { new: images.iter().map(|&draft| places[draft as usize].0).collect() };
-        Ok((graph, old, added))
+        Ok(Extended { graph, old, added })
     }
 
     /// A new version without some targets and all that is in them. What contained them stays, even if nothing is
@@ -109,7 +128,7 @@ impl Graph {
         let mut builder = Builder::with_names(self.names.clone());
         builder.version = self.version + 1;
         builder.target_bound = self.target_bound;
-        builder.reserve(self.len());
+        builder.reserve(self.len())?;
         let mut drafts = vec![NONE; self.len()];
         for v in self.vertices().filter(|&v| !self.target_of(v).is_some_and(|id| gone.contains(id))) {
             let record = self.store[NodeIndex::new(v.index())].clone();
@@ -143,14 +162,19 @@ impl Graph {
     }
 }
 
-/// What a vertex is looked up by among its siblings.
-type Key = (KindId, String);
+/// What a vertex is looked up by among its siblings: kind, name, rank of a target.
+type Key = (KindId, String, Option<u32>);
+
+fn key_of(graph: &Graph, v: VertexId, kind: KindId) -> Key {
+    let target = graph.target_of(v).and_then(|id| graph.target(id)).filter(|target| target.vertex == v);
+    (kind, graph.vertex(v).name().into_owned(), target.map(|target| target.rank))
+}
 
 /// Adds the vertices of `addition` that `base`, which `builder` holds in order, does not have. Gives the draft of each
 /// vertex of `addition`.
 fn overlay(base: &Graph, addition: &Graph, builder: &mut Builder) -> Result<Vec<u32>, GraphError> {
     let mut images = vec![NONE; addition.len()];
-    let mut siblings: FastMap<u32, FastMap<Key, Vec<VertexId>>> = FastMap::default();
+    let mut siblings: FastMap<u32, FastMap<Key, VecDeque<VertexId>>> = FastMap::default();
     let single = |graph: &Graph| {
         let mut roots = graph.roots();
         roots.next().filter(|_| roots.next().is_none())
@@ -172,12 +196,7 @@ fn overlay(base: &Graph, addition: &Graph, builder: &mut Builder) -> Result<Vec<
                 // Loose vertices are siblings of each other.
                 let slot = if addition.is_contained(v) { parent.unwrap_or(NONE) } else { NONE - 1 };
                 let known = siblings.entry(slot).or_insert_with(|| siblings_of(base, slot));
-                let key = (draft.kind, addition.vertex(v).name().into_owned());
-                let rank_fits = |w: VertexId| match (own_rank(base, w), own_rank(addition, v)) {
-                    (Some(a), Some(b)) => a == b,
-                    _ => true,
-                };
-                known.get(&key).and_then(|found| found.iter().copied().find(|&w| rank_fits(w)))
+                known.get_mut(&key_of(addition, v, draft.kind)).and_then(VecDeque::pop_front)
             }
         };
         images[v.index()] = match there {
@@ -193,10 +212,10 @@ fn overlay(base: &Graph, addition: &Graph, builder: &mut Builder) -> Result<Vec<
     Ok(images)
 }
 
-fn siblings_of(base: &Graph, slot: u32) -> FastMap<Key, Vec<VertexId>> {
-    let mut known: FastMap<Key, Vec<VertexId>> = FastMap::default();
+fn siblings_of(base: &Graph, slot: u32) -> FastMap<Key, VecDeque<VertexId>> {
+    let mut known: FastMap<Key, VecDeque<VertexId>> = FastMap::default();
     let mut add = |v: VertexId| {
-        known.entry((base.kind(v), base.vertex(v).name().into_owned())).or_default().push(v);
+        known.entry(key_of(base, v, base.kind(v))).or_default().push_back(v);
     };
     match slot {
         NONE => base.roots().for_each(&mut add),
@@ -204,11 +223,6 @@ fn siblings_of(base: &Graph, slot: u32) -> FastMap<Key, Vec<VertexId>> {
         parent => base.children(VertexId(parent)).for_each(&mut add),
     }
     known
-}
-
-/// The rank of a vertex that is a target.
-fn own_rank(graph: &Graph, v: VertexId) -> Option<u32> {
-    graph.target_of(v).and_then(|id| graph.target(id)).filter(|target| target.vertex == v).map(|target| target.rank)
 }
 
 /// A vertex of one graph in the words of another.

@@ -1,6 +1,6 @@
 //! From JGF to a graph.
 
-use super::build::{Builder, Draft, DraftTarget};
+use super::build::{Builder, Built, Draft, DraftTarget};
 use super::names::SubsystemId;
 use super::store::{Graph, NONE};
 use super::{GraphError, Properties};
@@ -23,18 +23,19 @@ impl Graph {
     /// Any of [`GraphError`] that concerns vertices and edges.
     pub fn from_jgf(jgf: &Jgf) -> Result<(Graph, Properties), GraphError> {
         let mut builder = Builder::new();
-        builder.reserve(jgf.nodes.len());
+        builder.reserve(jgf.nodes.len())?;
         let mut by_id: FastMap<&str, u32> = FastMap::default();
         for node in &jgf.nodes {
             let draft = draft_of(&mut builder, node);
             by_id.insert(&node.id, builder.add_unlinked(draft)?);
         }
         link(&mut builder, jgf, &by_id)?;
-        let built = builder.finish_choosing(|graph, places| choose_targets(graph, jgf, places))?;
-        let mut graph = built.graph;
-        keep_odd_paths(&mut graph, jgf, &built.places);
+        let Built { graph, places } = builder.finish_choosing(|graph, places| {
+            keep_odd_paths(graph, jgf, places);
+            choose_targets(graph, jgf, places)
+        })?;
         let mut properties = Properties::new();
-        for (node, &place) in jgf.nodes.iter().zip(&built.places) {
+        for (node, &place) in jgf.nodes.iter().zip(&places) {
             if let Some(target) = graph.target_of(place).and_then(|id| graph.target(id)).filter(|t| t.vertex == place) {
                 for name in node.properties.keys() {
                     properties.set(name, target.id);

@@ -28,14 +28,18 @@ mod r;
 mod resolve;
 mod store;
 mod target;
+pub mod text;
 mod uniform;
 
 pub use crate::base::{TargetId, VertexId};
 pub use error::GraphError;
-pub use evolve::VertexMap;
+pub use evolve::{Extended, VertexMap};
 pub use names::{KindId, SubsystemId};
 pub use properties::Properties;
 pub use r::{Ids, Share};
 pub use resolve::ResolveError;
 pub use store::{Graph, Vertex};
 pub use target::Target;
+
+#[cfg(test)]
+mod tests;

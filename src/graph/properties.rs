@@ -57,7 +57,7 @@ impl Properties {
         }
     }
 
-    /// Adds all properties of another: those of targets that came in by [`super::Graph::extend`].
+    /// Adds all properties of another, as those of targets that came in ([`super::Extended::translate`]).
     pub fn merge(&mut self, other: &Properties) {
         for (name, targets) in other.iter() {
             self.set_all(name, targets);

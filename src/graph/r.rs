@@ -49,6 +49,8 @@ impl Graph {
     /// [`GraphError::TooManyVertices`], [`GraphError::DuplicateRank`].
     pub fn from_r(r: &R) -> Result<(Graph, Properties), GraphError> {
         let mut builder = Builder::new();
+        let vertices = r.ranks.iter().map(|entry| entry.cores.len().saturating_add(entry.gpus.len()).saturating_add(1));
+        builder.reserve(vertices.fold(1, usize::saturating_add))?;
         let [cluster, node, core, gpu] = ["cluster", "node", "core", "gpu"].map(|word| builder.names.symbol(word));
         let root = builder.add(Draft::new(KindId::CLUSTER, cluster, 0), None)?;
         for RankEntry { rank, host, cores, gpus, .. } in &r.ranks {

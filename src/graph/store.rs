@@ -242,8 +242,7 @@ impl Graph {
         found.into_iter()
     }
 
-    /// The graph as petgraph holds it, for its algorithms: node indices are vertex numbers, weights of edges are
-    /// subsystems.
+    /// All edges of all subsystems, in order of creation.
     pub(super) fn edges(&self) -> impl Iterator<Item = (VertexId, VertexId, SubsystemId)> + '_ {
         self.store.edge_references().map(|edge| {
             (VertexId(edge.source().index() as u32), VertexId(edge.target().index() as u32), *edge.weight())

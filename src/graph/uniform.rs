@@ -13,8 +13,8 @@ impl Graph {
     /// [`GraphError::TooManyVertices`].
     pub fn uniform(nodes: u32, cores_per_node: u32, gpus_per_node: u32) -> Result<Graph, GraphError> {
         let mut builder = Builder::new();
-        let per_node = 1 + cores_per_node as usize + gpus_per_node as usize;
-        builder.reserve((1 + nodes as usize).saturating_mul(per_node).min(super::build::MAX_VERTICES));
+        let per_node = (1 + cores_per_node as usize).saturating_add(gpus_per_node as usize);
+        builder.reserve((nodes as usize).saturating_mul(per_node).saturating_add(1))?;
         let names = &mut builder.names;
         let [cluster, node, core, gpu] = ["cluster", "node", "core", "gpu"].map(|word| names.symbol(word));
         let root = builder.add(Draft::new(KindId::CLUSTER, cluster, 0), None)?;

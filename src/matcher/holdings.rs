@@ -247,3 +247,6 @@ fn choose(units: &Units, n: u32, end: End) -> Option<Units> {
         End::High => units.iter().skip(skip as usize).collect(),
     })
 }
+
+#[cfg(test)]
+mod tests;

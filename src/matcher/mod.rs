@@ -1,5 +1,6 @@
 //! From a request and what is free to a selection of targets, cores and gpus.
 
+mod compile;
 mod request;
 mod selection;
 

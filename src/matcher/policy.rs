@@ -146,3 +146,6 @@ pub(super) fn whole_nodes(nodes: crate::formats::count::Count, slots: u64, slot:
     let slots_per_node = u32::try_from(slots).unwrap_or(u32::MAX);
     Shape::Whole { nodes, at_least: slot.times(slots_per_node), slots_per_node }
 }
+
+#[cfg(test)]
+mod tests;

@@ -132,3 +132,6 @@ struct Wide {
 fn wide(amount: Amount, times: u64) -> Wide {
     Wide { cores: u64::from(amount.cores).saturating_mul(times), gpus: u64::from(amount.gpus).saturating_mul(times) }
 }
+
+#[cfg(test)]
+mod tests;

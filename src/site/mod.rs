@@ -21,6 +21,7 @@ mod calendar;
 mod nodes;
 
 mod step;
+mod view;
 
 mod record;
 mod snapshot;

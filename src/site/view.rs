@@ -10,7 +10,7 @@ use super::state::Site;
 use super::step::Held;
 use crate::base::{GroupId, JobId, QueueId, TargetId, TargetSet, Timestamp};
 use crate::config::QueueConfig;
-use crate::coordinator::{Blocked, Cause, Donation, Group, Holders, Ownership};
+use crate::coordinator::{Blocked, Cause, Coordinator, Donation, Group, Holders, Ownership};
 use crate::matcher::{Reason, Selection};
 use std::sync::Arc;
 
@@ -264,6 +264,11 @@ impl Site {
             drained: self.drained.get(&target).cloned(),
             holders: self.holders_of(&TargetSet::single(target)),
         })
+    }
+
+    /// Who owns what, and who should.
+    pub fn coordinator(&self) -> &Coordinator {
+        &self.coordinator
     }
 
     /// The targets of the inventory.

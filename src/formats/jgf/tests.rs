@@ -71,7 +71,7 @@ fn refuses() {
         (
             r#"{"graph": {"nodes": [{"id": "0", "metadata": {"type": "a", "paths": {}}},
 {"id": "0", "metadata": {"type": "a", "paths": {}}}]}}"#,
-            "line 2, column 53: expected unique ids, found node \"0\" twice",
+            "line 2, column 52: expected unique ids, found node \"0\" twice",
         ),
         (r#"{"graph": {"nodes": [], "edges": [{"source": "0"}]}}"#, "line 1, column 49: missing field `target`"),
     ];

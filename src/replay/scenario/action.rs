@@ -1,10 +1,11 @@
 //! `[[action]]`: what is done at given times.
 
-use super::fields::{Fields, Item, plain};
+use super::fields::{Fields, Item};
 use super::machine::{NodeSet, read_nodes};
 use super::settings::finite;
 use super::workload::optional;
 use crate::base::{Duration, Timestamp};
+use crate::config::QueueConfig;
 use toml::de::DeValue;
 
 /// One `[[action]]`, possibly repeated.
@@ -64,19 +65,9 @@ impl Action {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ActionKind {
     /// `queue-create`: `queue`, `config = { … }` as in `[queues.NAME]`.
-    QueueCreate {
-        /// Its name.
-        queue: String,
-        /// The table.
-        config: toml::Table,
-    },
+    QueueCreate(Box<QueueConfig>),
     /// `queue-change`: `queue`, `config = { … }`, the whole of it.
-    QueueChange {
-        /// Its name.
-        queue: String,
-        /// The table.
-        config: toml::Table,
-    },
+    QueueChange(Box<QueueConfig>),
     /// `queue-remove`: `queue`, `pending`.
     QueueRemove {
         /// Its name.
@@ -266,8 +257,8 @@ fn can_be_announced(what: &ActionKind) -> bool {
     match what {
         ActionKind::Switch { .. } | ActionKind::QueueStart(_) | ActionKind::Drain { .. } => true,
         ActionKind::QueueStop { release, .. } => *release,
-        ActionKind::QueueCreate { .. }
-        | ActionKind::QueueChange { .. }
+        ActionKind::QueueCreate(_)
+        | ActionKind::QueueChange(_)
         | ActionKind::QueueRemove { .. }
         | ActionKind::QueueEnable { .. }
         | ActionKind::QueueDisable { .. }
@@ -351,14 +342,8 @@ fn read_what(verb: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<ActionKind>
     let queue = || fields.need("queue").and_then(|i| i.name());
     let reason = || fields.get("reason").map_or(Some(String::new()), |i| i.text().map(str::to_owned));
     Some(match verb.word(&VERBS)? {
-        Verb::QueueCreate => {
-            let (queue, config) = (queue(), read_config(fields));
-            ActionKind::QueueCreate { queue: queue?, config: config? }
-        }
-        Verb::QueueChange => {
-            let (queue, config) = (queue(), read_config(fields));
-            ActionKind::QueueChange { queue: queue?, config: config? }
-        }
+        Verb::QueueCreate => ActionKind::QueueCreate(read_config(fields)?),
+        Verb::QueueChange => ActionKind::QueueChange(read_config(fields)?),
         Verb::QueueRemove => {
             let (queue, pending) = (queue(), optional(fields.get("pending"), read_pending));
             ActionKind::QueueRemove { queue: queue?, pending: pending? }
@@ -409,12 +394,18 @@ fn read_what(verb: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<ActionKind>
     })
 }
 
-/// The configuration of a queue, as it is: `config` judges it.
-fn read_config(fields: &Fields<'_, '_>) -> Option<toml::Table> {
-    let item = fields.need("config")?;
-    match plain(item.value.get_ref()) {
-        toml::Value::Table(table) => Some(table),
-        _ => item.wrong("a table"),
+/// `queue` and `config`: what would stand below `[queues.NAME]`.
+fn read_config(fields: &Fields<'_, '_>) -> Option<Box<QueueConfig>> {
+    let (queue, table) = (fields.need("queue").and_then(|i| i.name()), fields.need("config"));
+    let (queue, table) = (queue?, table?);
+    let src = fields.src;
+    let read = src.config.borrow().read_queue(&queue, table.value, src.text, &src.file.to_string_lossy());
+    match read {
+        Ok(config) => Some(Box::new(config)),
+        Err(errors) => {
+            errors.0.into_iter().for_each(|error| src.push(error.into()));
+            None
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can be wrong with a scenario.
 
+use crate::config::ConfigError;
 use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -26,7 +27,7 @@ pub enum ScenarioError {
         message: String,
     },
     /// A key that means nothing there.
-    #[error("{}:{line}: unknown key `{key}` in {table}, the nearest known key is `{nearest}`", file.display())]
+    #[error("{}:{line}: unknown key `{key}` in {table} ({help})", file.display())]
     UnknownKey {
         /// Which file.
         file: PathBuf,
@@ -36,8 +37,8 @@ pub enum ScenarioError {
         key: String,
         /// The table it stands in, as it is written.
         table: String,
-        /// The known key that is spelt most like it.
-        nearest: &'static str,
+        /// The nearest known key, or all of them.
+        help: String,
     },
     /// A key that must be there.
     #[error("{}:{line}: {table} needs the key `{key}`", file.display())]
@@ -65,6 +66,9 @@ pub enum ScenarioError {
         /// What stands there.
         found: String,
     },
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// Values that are right by themselves and wrong together.
     #[error("{}:{line}: {message}", file.display())]
     Conflict {
@@ -82,6 +86,7 @@ impl ScenarioError {
     pub fn line(&self) -> Option<usize> {
         match self {
             ScenarioError::Io { .. } => None,
+            ScenarioError::Config(error) => usize::try_from(error.line).ok(),
             ScenarioError::Toml { line, .. }
             | ScenarioError::UnknownKey { line, .. }
             | ScenarioError::Missing { line, .. }

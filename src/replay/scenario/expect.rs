@@ -135,13 +135,7 @@ fn read_test(fields: &Fields<'_, '_>) -> Option<Test> {
 }
 
 fn read_value(item: &Item<'_, '_>) -> Option<serde_json::Value> {
-    match plain(item.value.get_ref()) {
-        toml::Value::String(text) => Some(text.into()),
-        toml::Value::Integer(n) => Some(n.into()),
-        toml::Value::Float(n) if n.is_finite() => Some(n.into()),
-        toml::Value::Boolean(b) => Some(b.into()),
-        _ => item.wrong("a number, a text, or true or false"),
-    }
+    plain(item.value.get_ref()).or_else(|| item.wrong("a number, a text, or true or false"))
 }
 
 fn read_owners(at: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<Owners> {

@@ -7,6 +7,7 @@
 use super::error::ScenarioError;
 use super::time::{self, parse_time};
 use crate::base::{Duration, Timestamp};
+use crate::config::{Config, nearest};
 use crate::formats::duration;
 use crate::formats::hostlist::Hostlist;
 use crate::formats::idset::Idset;
@@ -22,12 +23,14 @@ pub(super) struct Source<'t> {
     pub(super) text: &'t str,
     /// The wall clock at time 0, once known.
     pub(super) epoch: Cell<Option<i64>>,
+    /// What its configuration says, once known.
+    pub(super) config: RefCell<Config>,
     errors: RefCell<Vec<ScenarioError>>,
 }
 
 impl<'t> Source<'t> {
     pub(super) fn new(file: &'t Path, text: &'t str) -> Self {
-        Source { file, text, epoch: Cell::new(None), errors: RefCell::default() }
+        Source { file, text, epoch: Cell::new(None), config: RefCell::default(), errors: RefCell::default() }
     }
 
     /// The line of a byte, from 1.
@@ -285,33 +288,15 @@ impl<'s, 't> Fields<'s, 't> {
     pub(super) fn finish(self) {
         let known = self.known.into_inner();
         for key in self.table.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
-            let nearest = nearest(key.get_ref(), &known);
+            let help = match nearest(key.get_ref(), known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known are {}", known.join(", ")),
+            };
             let (file, line) = (self.src.file.to_owned(), self.src.line(key.span().start));
             let (key, table) = (key.get_ref().to_string(), self.label.clone());
-            self.src.push(ScenarioError::UnknownKey { file, line, key, table, nearest });
+            self.src.push(ScenarioError::UnknownKey { file, line, key, table, help });
         }
     }
-}
-
-/// The known key that is spelt most like `key`; of equals the first asked for.
-fn nearest(key: &str, known: &[&'static str]) -> &'static str {
-    known.iter().min_by_key(|candidate| distance(key, candidate)).copied().unwrap_or("")
-}
-
-/// How many letters must be put in, taken out or replaced to make one text of the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 fn number(value: &DeValue<'_>) -> Option<f64> {
@@ -336,32 +321,13 @@ fn describe(value: &DeValue<'_>) -> String {
     }
 }
 
-/// The value without places.
-pub(super) fn plain(value: &DeValue<'_>) -> toml::Value {
+/// A value of one of the simple kinds, without its place; `None` for arrays, tables and dates.
+pub(super) fn plain(value: &DeValue<'_>) -> Option<serde_json::Value> {
     match value {
-        DeValue::String(text) => toml::Value::String(text.to_string()),
-        DeValue::Integer(n) => match i64::from_str_radix(n.as_str(), n.radix()) {
-            Ok(n) => toml::Value::Integer(n),
-            Err(_) => toml::Value::String(n.to_string()),
-        },
-        DeValue::Float(n) => toml::Value::Float(n.as_str().parse().unwrap_or(f64::NAN)),
-        DeValue::Boolean(b) => toml::Value::Boolean(*b),
-        DeValue::Datetime(moment) => toml::Value::Datetime(*moment),
-        DeValue::Array(items) => toml::Value::Array(items.iter().map(|v| plain(v.get_ref())).collect()),
-        DeValue::Table(table) => {
-            toml::Value::Table(table.iter().map(|(k, v)| (k.get_ref().to_string(), plain(v.get_ref()))).collect())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spelling_decides_the_nearest_key() {
-        assert_eq!(nearest("tims", &["every", "times", "at"]), "times");
-        assert_eq!(nearest("eq", &["ge", "eg"]), "eg");
-        assert_eq!(distance("kitten", "sitting"), 3);
+        DeValue::String(text) => Some(text.as_ref().into()),
+        DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix()).ok().map(Into::into),
+        DeValue::Float(n) => n.as_str().parse::<f64>().ok().filter(|n| n.is_finite()).map(Into::into),
+        DeValue::Boolean(b) => Some((*b).into()),
+        DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! This module decides what a scenario *says*: it reads the text strictly (an unknown key is an error with its line and
 //! the nearest known key; all errors are collected) and hands out types in which every time is an instant, every
-//! length a duration and every default is filled in. It does not decide what a scenario *does*: the graph, the
-//! configuration, the traces and the jobspecs that it names are opened by those who replay it.
+//! length a duration and every default is filled in. It does not decide what a scenario *does*: the graph, the traces and
+//! the jobspecs that it names are opened by those who replay it.
 //!
 //! The format is specified in `docs/scenario.md`.
 //!
 //! Invariants:
 //! - the fields of a parsed scenario are echoes of its text and the documented defaults, of nothing else;
 //! - a parsed scenario names no time before [`Timestamp::ZERO`](crate::base::Timestamp::ZERO), except in traces;
-//! - configuration text keeps its line numbers, so that an error found later still points at the right line.
+//! - its configuration, and that of every queue that an action makes, has passed the checks of `config`.
 
 mod action;
 mod error;
@@ -34,6 +34,7 @@ pub use workload::{
     Size, SwfUnit, SwfWork, Workload,
 };
 
+use crate::config::Config;
 use std::path::PathBuf;
 
 /// A scenario as it is written, checked and with its defaults.
@@ -49,8 +50,8 @@ pub struct Scenario {
     pub directory: PathBuf,
     /// `[graph]`; `None`: the machine is what the `[resource]` table of the configuration says.
     pub graph: Option<GraphSource>,
-    /// The configuration, in layers: files named by `config = [...]`, then the tables in the scenario itself.
-    pub config: Vec<ConfigText>,
+    /// `[queues.*]`, `[policy]`, `[resource]`, here or in the file that `config` names.
+    pub config: Config,
     /// `[site]`.
     pub settings: Settings,
     /// `[[workload]]`, in order.
@@ -61,13 +62,4 @@ pub struct Scenario {
     pub actions: Vec<Action>,
     /// `[[expect]]`, in the order of the file.
     pub expectations: Vec<Expectation>,
-}
-
-/// One layer of configuration, to be parsed by `config`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigText {
-    /// Where it stands.
-    pub file: PathBuf,
-    /// TOML. Taken out of a scenario, all that is not configuration is blank, so that line numbers are those of the file.
-    pub text: String,
 }

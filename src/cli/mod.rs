@@ -1,0 +1,47 @@
+//! The command line.
+//!
+//! Decides how the program is spoken to and how it answers people; everything else is the library's. Results go to
+//! standard output, diagnostics and progress to standard error. The exit codes stand in [`Exit`] alone.
+
+mod args;
+mod diagnostic;
+mod exit;
+mod output;
+mod progress;
+mod replay;
+mod summary;
+
+pub use args::{Cli, command};
+pub use exit::Exit;
+
+use args::Command;
+use clap::Parser;
+use diagnostic::Failure;
+use std::process::ExitCode;
+
+/// The program.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+            // Nobody is left to be told when that fails.
+            let _ = error.print();
+            return exit.into();
+        }
+    };
+    let result = match cli.command {
+        Command::Replay(args) => replay::run(&args),
+        Command::Completions { shell } => output::completions(shell),
+        Command::Man { directory } => output::man(directory.as_deref()),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(Failure { exit: Exit::Ok, .. }) => Exit::Ok.into(),
+        Err(failure) => {
+            let exit = failure.exit;
+            eprintln!("{:?}", miette::Report::new(failure));
+            exit.into()
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Completions and man pages, from the definitions of the command line.
+
+use super::args::command;
+use super::diagnostic::Failure;
+use super::exit::Exit;
+use std::io::Write;
+use std::path::Path;
+
+pub(super) fn completions(shell: clap_complete::Shell) -> Result<Exit, Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut command(), "sluice", &mut text);
+    std::io::stdout().write_all(&text)?;
+    Ok(Exit::Ok)
+}
+
+pub(super) fn man(directory: Option<&Path>) -> Result<Exit, Failure> {
+    match directory {
+        Some(directory) => {
+            let told = |e: std::io::Error| Failure::new(format!("cannot write to {}: {e}", directory.display()), None);
+            std::fs::create_dir_all(directory).map_err(told)?;
+            clap_mangen::generate_to(command(), directory).map_err(told)?;
+        }
+        None => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(command()).render(&mut text)?;
+            std::io::stdout().write_all(&text)?;
+        }
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,123 @@
+//! `sluice replay`.
+
+use super::args::ReplayArgs;
+use super::diagnostic::Failure;
+use super::exit::Exit;
+use super::progress::Progress;
+use super::summary::{Look, summary};
+use crate::base::Timestamp;
+use crate::replay::assembly::{Finished, RunOptions, assemble};
+use crate::replay::expect::{Verdict, judge};
+use crate::replay::quick::Quick;
+use crate::replay::scenario::{LimitRule, PassRule, Scenario, Workload};
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+pub(super) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
+    let began = Instant::now();
+    let scenario = scenario(args)?;
+    let shared = std::env::var_os("SLUICE_SHARED").map_or_else(|| PathBuf::from("../shared"), PathBuf::from);
+    let options = RunOptions {
+        shared,
+        check: args.check,
+        starts: args.starts.clone(),
+        jobs_csv: args.jobs_csv.clone(),
+        events: args.events.clone(),
+    };
+    let mut replay = assemble(scenario, options)?;
+    if !args.no_progress && std::io::stderr().is_terminal() {
+        replay.watch(Box::new(Progress::new(replay.workload.jobs().len())));
+    }
+    let mut finished = replay.run()?;
+    let report = &mut finished.outcome.report;
+    report.wall_s = began.elapsed().as_secs_f64();
+    report.jobs_per_s = report.total.jobs.submitted as f64 / report.wall_s.max(f64::MIN_POSITIVE);
+    let verdicts = judge(&finished);
+    tell_warnings(&finished);
+    let text = if args.json {
+        let json = serde_json::to_string_pretty(&finished.outcome.report);
+        json.map_err(|e| Failure::new(format!("cannot write the result as JSON: {e}"), None))? + "\n"
+    } else {
+        summary(&finished, &verdicts, Look::of_stdout())
+    };
+    std::io::stdout().write_all(text.as_bytes())?;
+    verdict(&finished, &verdicts)
+}
+
+/// What is to be replayed.
+fn scenario(args: &ReplayArgs) -> Result<Scenario, Failure> {
+    let until = args.until.map_or(Timestamp::NEVER, |after| Timestamp::ZERO + after);
+    let work_budget = args.work_budget.map(|n| n as usize);
+    if let Some(swf) = &args.swf {
+        let quick = Quick {
+            swf: swf.clone(),
+            machine: args.nodes.map(|nodes| (nodes, args.cores_per_node.unwrap_or(1))),
+            queue_policy: args.queue_policy.unwrap_or_default(),
+            queue_depth: args.queue_depth,
+            reservation_depth: args.reservation_depth,
+            match_policy: args.match_policy.unwrap_or_default(),
+            limit: args.limit.map_or(LimitRule::Requested, LimitRule::from),
+            pass: args.pass.map_or(PassRule::Timestamp, PassRule::from),
+            work_budget,
+            until,
+        };
+        return Ok(quick.scenario());
+    }
+    let path = args.scenario.as_deref().ok_or_else(|| Failure::new("no scenario", None).with(Exit::Usage))?;
+    let mut scenario = Scenario::load(path)?;
+    let settings = &mut scenario.settings;
+    if let Some(pass) = args.pass {
+        settings.pass = pass.into();
+    }
+    if let Some(limit) = args.limit {
+        for workload in &mut scenario.workloads {
+            if let Workload::Swf(work) = workload {
+                work.limit = limit.into();
+            }
+        }
+    }
+    settings.work_budget = work_budget.or(settings.work_budget);
+    settings.until = settings.until.min(until);
+    Ok(scenario)
+}
+
+fn tell_warnings(finished: &Finished) {
+    for warning in &finished.warnings {
+        eprintln!("warning: {warning}");
+    }
+    for refusal in &finished.outcome.refusals {
+        eprintln!("warning: at {} {} was refused: {}", refusal.at, refusal.name, refusal.error);
+    }
+}
+
+/// Broken invariants and failed expectations, and the exit code that they mean.
+fn verdict(finished: &Finished, verdicts: &[Verdict]) -> Result<Exit, Failure> {
+    let failed = verdicts.iter().filter(|v| v.failure.is_some()).count();
+    let broken = &finished.outcome.broken;
+    if let Some(first) = broken.first() {
+        let message = format!("at {} {} does not hold: {}", first.at, first.invariant, first.text);
+        return Err(Failure::new(message, Some(format!("to repeat it: {}", repeat_command()))).with(Exit::Failed));
+    }
+    if failed > 0 {
+        for verdict in verdicts {
+            if let Some(failure) = &verdict.failure {
+                let why = if verdict.why.is_empty() { String::new() } else { format!(" ({})", verdict.why) };
+                eprintln!("line {}: expected {}{why}: {failure}", verdict.line, verdict.what);
+            }
+        }
+        let message = format!("{failed} of {} expectations failed", verdicts.len());
+        return Err(Failure::new(message, None).with(Exit::Failed));
+    }
+    Ok(Exit::Ok)
+}
+
+/// The command that was given, to be typed again.
+fn repeat_command() -> String {
+    let quote = |arg: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+        if !arg.is_empty() && arg.chars().all(plain) { arg } else { format!("'{}'", arg.replace('\'', r"'\''")) }
+    };
+    let args = std::env::args_os().skip(1).map(|a| quote(a.to_string_lossy().into_owned()));
+    std::iter::once("sluice".to_owned()).chain(args).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,292 @@
+//! The result of a replay, for people.
+
+use crate::base::{Duration, JobId, Timestamp};
+use crate::formats::duration;
+use crate::formats::hostlist::Hostlist;
+use crate::replay::assembly::Finished;
+use crate::replay::donations::DonationRow;
+use crate::replay::expect::Verdict;
+use crate::replay::metrics::Figures;
+use crate::replay::words;
+use crate::site::Site;
+use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+use std::fmt::Write;
+use std::io::IsTerminal;
+
+/// How many rows of each table are shown at most.
+const ROWS: usize = 40;
+/// How many of the longest waits are shown.
+const WAITS: usize = 5;
+/// How many jobs a donation names.
+const HOLDERS: usize = 4;
+/// How wide a list of hosts may be.
+const HOSTS: usize = 36;
+
+/// What the output can show.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    terminal: bool,
+    colour: bool,
+}
+
+impl Look {
+    /// What standard output can show.
+    pub fn of_stdout() -> Self {
+        let terminal = std::io::stdout().is_terminal();
+        Self { terminal, colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) }
+    }
+
+    fn arrow(self) -> &'static str {
+        if self.terminal { "→" } else { "->" }
+    }
+
+    fn table(self, header: &[&str], numbers_from: usize) -> Table {
+        let mut table = Table::new();
+        if self.terminal {
+            table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
+        } else {
+            table.load_style(presets::ASCII_BORDERS_ONLY_CONDENSED).force_no_tty();
+        }
+        let cell = |text: &&str| {
+            let cell = Cell::new(text);
+            if self.colour { cell.add_attribute(Attribute::Bold) } else { cell }
+        };
+        table.set_header(header.iter().map(cell));
+        for column in table.column_iter_mut().skip(numbers_from) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        table
+    }
+}
+
+/// The whole text.
+pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = head(&mut text, finished);
+    let _ = writeln!(text, "\nQueues\n{}", queues(finished, look));
+    if !finished.outcome.donations.is_empty() {
+        let _ = writeln!(text, "\nWhat moved\n{}", donations(finished, look));
+        let rest = finished.outcome.donations.len().saturating_sub(ROWS);
+        if rest > 0 {
+            let _ = writeln!(text, "and {rest} more; --events has all of them");
+        }
+    }
+    if let Some(table) = longest_waits(finished, look) {
+        let _ = writeln!(text, "\nWho waited longest\n{table}");
+    }
+    let _ = tail(&mut text, finished, verdicts);
+    text
+}
+
+/// A length as a Flux duration, rounded so that it stays readable.
+fn length(seconds: f64) -> String {
+    let rounded = if seconds >= 100.0 { seconds.round() } else { (seconds * 10.0).round() / 10.0 };
+    Duration::from_secs_f64(rounded).map_or_else(String::new, duration::format)
+}
+
+fn head(text: &mut String, finished: &Finished) -> std::fmt::Result {
+    let (scenario, report) = (&finished.scenario, &finished.outcome.report);
+    let title = if scenario.title.is_empty() { String::new() } else { format!(": {}", scenario.title) };
+    writeln!(text, "{}{title}", scenario.name)?;
+    let graph = finished.outcome.site.graph();
+    let cores: u64 = graph.targets().iter().filter_map(|t| graph.target(t)).map(|t| u64::from(t.cores())).sum();
+    writeln!(text, "Machine      {} nodes, {cores} cores", graph.targets().len())?;
+    if let Some(first) = finished.workload.jobs().first() {
+        let end = words::instant(finished.outcome.end, finished.epoch);
+        writeln!(text, "Time         {} to {end}", words::instant(first.submit, finished.epoch))?;
+    }
+    let jobs = &report.total.jobs;
+    let states = [
+        (jobs.completed, "completed"),
+        (jobs.failed, "failed"),
+        (jobs.cancelled, "cancelled"),
+        (jobs.denied, "denied"),
+        (jobs.pending, "pending"),
+        (jobs.held, "held"),
+        (jobs.running, "running"),
+    ];
+    let states: Vec<String> = states.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let requeued = if jobs.requeued > 0 { format!(" (requeued {} times)", jobs.requeued) } else { String::new() };
+    writeln!(text, "Jobs         {} submitted: {}{requeued}", jobs.submitted, states.join(", "))?;
+    let (wait, slow) = (&report.total.wait_s, &report.total.bounded_slowdown);
+    writeln!(
+        text,
+        "Wait         mean {:.6} s ({}), median {}, p95 {}, max {}",
+        wait.mean,
+        length(wait.mean),
+        length(wait.median),
+        length(wait.p95),
+        length(wait.max)
+    )?;
+    writeln!(text, "Slowdown     bounded, mean {:.8}, max {:.2}", slow.mean, slow.max)?;
+    let makespan = length(report.total.makespan_s);
+    writeln!(text, "Utilization  {:.6} over {} s ({makespan})", report.total.utilization, report.total.makespan_s)
+}
+
+fn queues(finished: &Finished, look: Look) -> Table {
+    let header = [
+        "queue",
+        "jobs",
+        "completed",
+        "failed",
+        "cancelled",
+        "denied",
+        "pending",
+        "held",
+        "running",
+        "mean wait",
+        "median",
+        "p95",
+        "max",
+        "slowdown",
+        "mean pending",
+        "utilization",
+    ];
+    let mut table = look.table(&header, 1);
+    for (name, f) in &finished.outcome.report.queues {
+        table.add_row(queue_row(name, f));
+    }
+    table
+}
+
+fn queue_row(name: &str, f: &Figures) -> Vec<String> {
+    let jobs = &f.jobs;
+    let counts = [
+        jobs.submitted,
+        jobs.completed,
+        jobs.failed,
+        jobs.cancelled,
+        jobs.denied,
+        jobs.pending,
+        jobs.held,
+        jobs.running,
+    ];
+    let waits = [f.wait_s.mean, f.wait_s.median, f.wait_s.p95, f.wait_s.max];
+    // Little's law: how many jobs wait on average is how much waiting there is per time.
+    let waited = f.wait_s.mean * (jobs.submitted - jobs.denied - jobs.pending - jobs.held) as f64;
+    let mean_pending = if f.makespan_s > 0.0 { waited / f.makespan_s } else { 0.0 };
+    let mut row = vec![name.to_owned()];
+    row.extend(counts.iter().map(u64::to_string));
+    row.extend(waits.iter().map(|w| length(*w)));
+    row.push(format!("{:.2}", f.bounded_slowdown.mean));
+    row.push(format!("{mean_pending:.1}"));
+    row.push(format!("{:.1} %", f.utilization * 100.0));
+    row
+}
+
+fn donations(finished: &Finished, look: Look) -> Table {
+    let header = ["began", "from/to", "nodes", "moved", "went back", "on the way", "longest", "had to wait for"];
+    let mut table = look.table(&header, 8);
+    for row in finished.outcome.donations.iter().take(ROWS) {
+        table.add_row(donation_row(finished, row, look));
+    }
+    table
+}
+
+fn donation_row(finished: &Finished, row: &DonationRow, look: Look) -> Vec<String> {
+    let to = row.recipient.as_deref().unwrap_or("nobody");
+    let took = row.last.map_or_else(String::new, |last| length(last.since(row.started).secs_f64()));
+    let holders = match row.holders.len() {
+        0 => "nothing".to_owned(),
+        n => {
+            let jobs: Vec<String> = row.holders.iter().take(HOLDERS).map(JobId::to_string).collect();
+            let more = if n > HOLDERS { format!(" and {} more", n - HOLDERS) } else { String::new() };
+            format!("{} {}{more}", if n == 1 { "job" } else { "jobs" }, jobs.join(", "))
+        }
+    };
+    vec![
+        when(row.started, finished.epoch),
+        format!("{} {} {to}", row.donor, look.arrow()),
+        hosts(&finished.outcome.site, row),
+        format!("{} of {}", row.moved, row.targets.len()),
+        row.cancelled.to_string(),
+        row.open().to_string(),
+        took,
+        holders,
+    ]
+}
+
+/// The date if there is one, else seconds.
+fn when(at: Timestamp, epoch: Option<i64>) -> String {
+    epoch.and_then(|epoch| words::date(at, epoch)).unwrap_or_else(|| at.to_string())
+}
+
+/// The hosts of a donation as a hostlist, cut where it is long.
+fn hosts(site: &Site, row: &DonationRow) -> String {
+    let graph = site.graph();
+    let mut list = Hostlist::new();
+    for target in row.targets.iter() {
+        match graph.target(target) {
+            Some(target) => list.push(&target.host),
+            None => list.push(&format!("target{target}")),
+        }
+    }
+    let text = list.to_string();
+    if text.chars().count() <= HOSTS {
+        return text;
+    }
+    let cut: String = text.chars().take(HOSTS - 3).collect();
+    format!("{cut}...")
+}
+
+/// The jobs that waited longest among those that started.
+fn longest_waits(finished: &Finished, look: Look) -> Option<Table> {
+    let (book, jobs) = (&finished.outcome.book, finished.workload.jobs());
+    let mut waits: Vec<(Duration, usize)> = (0..jobs.len())
+        .filter(|slot| !book.start[*slot].is_never())
+        .map(|slot| (book.start[slot].since(jobs[slot].submit), slot))
+        .filter(|(wait, _)| *wait > Duration::ZERO)
+        .collect();
+    let longest = |a: &(Duration, usize), b: &(Duration, usize)| b.0.cmp(&a.0).then(a.1.cmp(&b.1));
+    if waits.len() > WAITS {
+        waits.select_nth_unstable_by(WAITS, longest);
+        waits.truncate(WAITS);
+    }
+    waits.sort_unstable_by(longest);
+    if waits.is_empty() {
+        return None;
+    }
+    let mut table = look.table(&["job", "queue", "size", "submitted", "started", "waited"], 6);
+    for (wait, slot) in waits {
+        let queue = book.queues.get(usize::from(book.queue[slot])).map_or("", |q| &**q);
+        table.add_row(vec![
+            jobs[slot].id.to_string(),
+            queue.to_owned(),
+            jobs[slot].size.to_string(),
+            when(jobs[slot].submit, finished.epoch),
+            when(book.start[slot], finished.epoch),
+            length(wait.secs_f64()),
+        ]);
+    }
+    Some(table)
+}
+
+fn tail(text: &mut String, finished: &Finished, verdicts: &[Verdict]) -> std::fmt::Result {
+    let report = &finished.outcome.report;
+    let moved = &report.donations;
+    writeln!(text)?;
+    if moved.moved + moved.cancelled > 0 {
+        writeln!(
+            text,
+            "Donations    {} nodes moved, {} went back; on their way {} on average, {} at most; {} node-seconds idle",
+            moved.moved,
+            moved.cancelled,
+            length(moved.mean_s),
+            length(moved.max_s),
+            moved.drain_idle_target_s
+        )?;
+    }
+    for (at, name, refused) in &finished.outcome.switches {
+        let how = refused.as_ref().map_or("done".to_owned(), |why| format!("refused: {why}"));
+        writeln!(text, "Switch       {} {name}: {how}", when(*at, finished.epoch))?;
+    }
+    let invariants = &report.invariants;
+    writeln!(text, "Invariants   {} checks, {} violated", invariants.checked, invariants.violated)?;
+    if !verdicts.is_empty() {
+        let failed = verdicts.iter().filter(|v| v.failure.is_some()).count();
+        writeln!(text, "Expected     {} of {} as expected", verdicts.len() - failed, verdicts.len())?;
+    }
+    writeln!(text, "Digest       {}", report.digest)?;
+    writeln!(text, "Passes       {} in {:.3} s, {:.0} jobs per second", report.passes, report.wall_s, report.jobs_per_s)
+}

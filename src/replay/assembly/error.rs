@@ -1,0 +1,157 @@
+//! Why a replay cannot be put together.
+
+use crate::config::{ConfigError, ConfigErrors};
+use crate::formats::swf::SwfError;
+use crate::graph::GraphError;
+use crate::graph::text::TextError;
+use crate::replay::source::{GenerateError, ListError, NodeLogError, TraceError};
+use crate::replay::workload::WorkloadError;
+use crate::services::ServiceError;
+use crate::site::EventError;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why a replay cannot be put together.
+#[derive(Debug, Error)]
+pub enum AssemblyError {
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A trace cannot be read.
+    #[error("{}: {source}", path.display())]
+    Swf {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: SwfError,
+    },
+    /// A trace does not say how large its machine is.
+    #[error("{}: its header has neither MaxProcs nor MaxNodes, so the machine is not known", path.display())]
+    NoMachine {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The graph in the scenario cannot be read.
+    #[error("the graph that begins in line {line} of the scenario: {source}")]
+    Text {
+        /// Where it begins.
+        line: usize,
+        /// Why not.
+        source: TextError,
+    },
+    /// The graph cannot be built.
+    #[error("the graph: {0}")]
+    Graph(#[from] GraphError),
+    /// Properties of nodes that are not there.
+    #[error("property {property}: {problem}")]
+    Property {
+        /// Which.
+        property: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigErrors),
+    /// One thing in the configuration.
+    #[error(transparent)]
+    ConfigOne(#[from] ConfigError),
+    /// A queue that is not configured.
+    #[error("{place} names the queue {queue}, which is not configured; there are: {known}")]
+    UnknownQueue {
+        /// Where it is named.
+        place: String,
+        /// Which.
+        queue: String,
+        /// The queues.
+        known: String,
+    },
+    /// The queues of a trace.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A list of jobs.
+    #[error(transparent)]
+    List(#[from] ListError),
+    /// A generator.
+    #[error(transparent)]
+    Generate(#[from] GenerateError),
+    /// A log of node events.
+    #[error("{}: {source}", path.display())]
+    NodeLog {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: NodeLogError,
+    },
+    /// An action of the scenario.
+    #[error("the action in line {line}: {problem}")]
+    Action {
+        /// Where it stands.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The jobs as a whole.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The site refuses the configuration.
+    #[error("the site cannot begin: {0}")]
+    Site(#[from] EventError),
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The parts make no whole.
+    #[error("{0}")]
+    Parts(String),
+    /// A part did not leave what it promised: a fault of the program.
+    #[error("no part left {0} behind, though one promised to")]
+    Incomplete(&'static str),
+}
+
+impl AssemblyError {
+    /// The error of a part by itself; else what is wrong with the parts.
+    pub(super) fn flatten(error: ServiceError<AssemblyError>) -> Self {
+        match error {
+            ServiceError::Build { source, .. } => source,
+            ServiceError::Twice(_)
+            | ServiceError::Unknown { .. }
+            | ServiceError::Missing { .. }
+            | ServiceError::Conflict { .. }
+            | ServiceError::Circle(_) => AssemblyError::Parts(error.to_string()),
+        }
+    }
+
+    /// What to do about it, where that is known.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            AssemblyError::NoMachine { .. } => {
+                Some("say how large it is: --nodes N, and --cores-per-node C where nodes have several".into())
+            }
+            AssemblyError::Io { .. } => {
+                Some("paths in a scenario start at its directory, `shared` ones at SLUICE_SHARED".into())
+            }
+            AssemblyError::Site(EventError::Start(_)) => {
+                Some("name queues that are not to start at time 0 in `stopped`, or give them a precedence".into())
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! From a scenario to a replay: opens what it names, and builds the parts through the table of [`crate::services`].
+//!
+//! The parts, by name:
+//!
+//! | part | gives |
+//! |---|---|
+//! | `graph-text`, `graph-r`, `graph-jgf`, `graph-uniform`, `graph-swf-header`, `graph-config` | the machine |
+//! | `config-toml` | queues and policies |
+//! | `workload-swf`, `workload-jobs`, `workload-generate` | jobs; each takes the next `[[workload]]` |
+//! | `node-log` | what happens to nodes; each takes the next `[[node-events]]` |
+//! | `actions` | what administrators do |
+//! | `site` | coordinator and schedulers, in this process |
+//! | `clock-timestamp`, `clock-event` | virtual time, and when schedulers run |
+//! | `job-metrics` | figures |
+//! | `starts`, `jobs-csv`, `events` | files |
+
+mod actions;
+mod error;
+mod machine;
+mod parts;
+mod work;
+
+pub use error::AssemblyError;
+pub use parts::{PARTS, table, wanted};
+
+use super::engine::{Engine, Metrics, NodeRules, Options, Outcome, ReplayError, Timed};
+use super::export::Exporter;
+use super::observer::Observer;
+use super::scenario::{Check, PassRule, Scenario};
+use super::source::{Jobs, QueueNames};
+use super::workload::{TraceJob, Workload};
+use crate::base::{FastMap, Timestamp};
+use crate::config::Config;
+use crate::formats::swf::Swf;
+use crate::graph::{Graph, Properties};
+use crate::site::Site;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What is chosen for one run, apart from the scenario.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Where shared data is.
+    pub shared: PathBuf,
+    /// Check all invariants after every step.
+    pub check: bool,
+    /// Write the starts of jobs here.
+    pub starts: Option<PathBuf>,
+    /// Write a row for each job here.
+    pub jobs_csv: Option<PathBuf>,
+    /// Write events and effects here.
+    pub events: Option<PathBuf>,
+}
+
+/// A replay under construction.
+pub struct Assembly {
+    /// What is replayed.
+    pub scenario: Scenario,
+    /// How.
+    pub run: RunOptions,
+    /// Things that are odd, but no errors.
+    pub warnings: Vec<String>,
+    /// The wall clock at time 0, in seconds since 1970; from the scenario, or the trace.
+    pub epoch: Option<i64>,
+    graph: Option<(Arc<Graph>, Arc<Properties>)>,
+    config: Config,
+    traces: FastMap<PathBuf, Arc<Swf>>,
+    next_workload: usize,
+    next_log: usize,
+    jobs: Vec<TraceJob>,
+    queues: QueueNames,
+    highest_id: u64,
+    timed: Vec<Timed>,
+    site: Option<Site>,
+    pass: PassRule,
+    metrics: Option<Metrics>,
+    exporters: Vec<Box<dyn Exporter>>,
+    observers: Vec<Box<dyn Observer>>,
+}
+
+/// A replay that has been put together.
+pub struct Replay {
+    /// What is replayed.
+    pub scenario: Scenario,
+    /// The jobs.
+    pub workload: Workload,
+    /// The configuration.
+    pub config: Config,
+    /// The graph at the beginning.
+    pub graph: Arc<Graph>,
+    /// Things that are odd, but no errors.
+    pub warnings: Vec<String>,
+    /// The wall clock at time 0, in seconds since 1970.
+    pub epoch: Option<i64>,
+    site: Site,
+    timed: Vec<Timed>,
+    options: Options,
+    exporters: Vec<Box<dyn Exporter>>,
+    observers: Vec<Box<dyn Observer>>,
+}
+
+impl Assembly {
+    fn new(scenario: Scenario, run: RunOptions) -> Self {
+        Self {
+            epoch: scenario.settings.epoch,
+            scenario,
+            run,
+            warnings: Vec::new(),
+            graph: None,
+            config: Config::default(),
+            traces: FastMap::default(),
+            next_workload: 0,
+            next_log: 0,
+            jobs: Vec::new(),
+            queues: QueueNames::default(),
+            highest_id: 0,
+            timed: Vec::new(),
+            site: None,
+            pass: PassRule::Timestamp,
+            metrics: None,
+            exporters: Vec::new(),
+            observers: Vec::new(),
+        }
+    }
+
+    /// Takes over jobs of one source.
+    fn add_jobs(&mut self, jobs: Jobs) {
+        let map: Vec<u16> = jobs.queues.into_names().iter().map(|name| self.queues.number(name)).collect();
+        let straight = map.iter().enumerate().all(|(old, new)| old == usize::from(*new));
+        let highest = jobs.jobs.iter().map(|j| j.id.0).max().unwrap_or(0);
+        self.highest_id = self.highest_id.max(highest);
+        let mut jobs = jobs.jobs;
+        if !straight {
+            for job in &mut jobs {
+                job.queue = job.queue.map(|q| map[usize::from(q)]);
+            }
+        }
+        if self.jobs.is_empty() {
+            self.jobs = jobs;
+        } else {
+            self.jobs.append(&mut jobs);
+        }
+    }
+
+    /// Queues that start with the replay, in the order of the configuration.
+    fn starting(&self) -> Vec<String> {
+        let stopped = &self.scenario.settings.stopped;
+        let all = self.config.queues.values().map(|q| q.name.clone());
+        if self.config.queues.is_empty() {
+            return vec![ANONYMOUS_QUEUE.to_owned()];
+        }
+        // A virtual queue starts after its parent.
+        let (own, virtual_queues): (Vec<_>, Vec<_>) =
+            all.filter(|name| !stopped.contains(name)).partition(|name| !self.config.queues[name].is_virtual());
+        own.into_iter().chain(virtual_queues).collect()
+    }
+}
+
+/// The queue of a configuration without queues.
+const ANONYMOUS_QUEUE: &str = "default";
+
+/// Puts a replay together.
+///
+/// # Errors
+/// Whatever is wrong with what the scenario names.
+pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyError> {
+    let mut a = Assembly::new(scenario, run);
+    let wanted = wanted(&a.scenario, &a.run);
+    table().and_then(|table| table.assemble(&wanted, &mut a)).map_err(AssemblyError::flatten)?;
+    let workload = Workload::new(std::mem::take(&mut a.jobs), std::mem::take(&mut a.queues).into_names())?;
+    let settings = &a.scenario.settings;
+    let default_queue = match a.config.default_queue() {
+        Some(queue) => Some(queue.name.clone()),
+        None if a.config.queues.is_empty() => Some(ANONYMOUS_QUEUE.to_owned()),
+        None if a.config.queues.len() == 1 => a.config.queues.keys().next().cloned(),
+        None => None,
+    };
+    let options = Options {
+        pass: a.pass,
+        work_budget: settings.work_budget.unwrap_or(usize::MAX),
+        until: settings.until,
+        nodes: NodeRules { on_node_fail: settings.on_node_fail, housekeeping: settings.housekeeping.clone() },
+        default_queue,
+        start: a.starting(),
+        check: a.run.check,
+        keep_selections: a.run.jobs_csv.is_some() || wants_places(&a.scenario),
+        metrics: a.metrics.ok_or(AssemblyError::Incomplete("metrics"))?,
+    };
+    let (graph, _) = a.graph.ok_or(AssemblyError::Incomplete("resources"))?;
+    Ok(Replay {
+        scenario: a.scenario,
+        workload,
+        config: a.config,
+        graph,
+        warnings: a.warnings,
+        epoch: a.epoch,
+        site: a.site.ok_or(AssemblyError::Incomplete("schedulers"))?,
+        timed: a.timed,
+        options,
+        exporters: a.exporters,
+        observers: a.observers,
+    })
+}
+
+/// Whether an expectation asks where a job ran.
+fn wants_places(scenario: &Scenario) -> bool {
+    scenario.expectations.iter().any(|e| matches!(&e.check, Check::Job { on: Some(_), .. }))
+}
+
+impl Replay {
+    /// One more that watches.
+    pub fn watch(&mut self, observer: Box<dyn Observer>) {
+        self.observers.push(observer);
+    }
+
+    /// Replays. The real times of the report are left at zero.
+    ///
+    /// # Errors
+    /// See [`ReplayError`].
+    pub fn run(mut self) -> Result<Finished, ReplayError> {
+        let probe = |check: &Check| match check {
+            Check::Owners(owners) => Some(owners.at),
+            Check::Key { .. } | Check::Job { .. } | Check::Order(_) => None,
+        };
+        let probes: Vec<Timestamp> = self.scenario.expectations.iter().filter_map(|e| probe(&e.check)).collect();
+        let engine = Engine::new(
+            self.site,
+            &self.workload,
+            self.timed,
+            probes,
+            self.options,
+            std::mem::take(&mut self.observers),
+        );
+        let outcome = engine.run()?;
+        let finished = Finished {
+            scenario: self.scenario,
+            workload: self.workload,
+            config: self.config,
+            epoch: self.epoch,
+            warnings: self.warnings,
+            outcome,
+        };
+        for exporter in &mut self.exporters {
+            exporter.export(&finished).map_err(|(what, source)| ReplayError::Write { what, source })?;
+        }
+        Ok(finished)
+    }
+}
+
+/// A replay and its result.
+pub struct Finished {
+    /// What was replayed.
+    pub scenario: Scenario,
+    /// The jobs.
+    pub workload: Workload,
+    /// The configuration.
+    pub config: Config,
+    /// The wall clock at time 0, in seconds since 1970.
+    pub epoch: Option<i64>,
+    /// Things that are odd, but no errors.
+    pub warnings: Vec<String>,
+    /// The result.
+    pub outcome: Outcome,
+}

@@ -1,0 +1,172 @@
+//! The rows of the table.
+
+use super::{Assembly, AssemblyError, RunOptions};
+use crate::replay::events::EventLog;
+use crate::replay::export::{JobsCsv, Starts};
+use crate::replay::metrics;
+use crate::replay::scenario::{GraphFormat, GraphSource, PassRule, Scenario, Workload};
+use crate::services::{Capability, Part, ServiceError, Table};
+use crate::site::{Site, SiteOptions};
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::Arc;
+
+use Capability::{
+    Clock, Commands, Configuration, Coordinator, Exporter, Metrics, NodeEvents, Resources, Schedulers, Workload as Jobs,
+};
+
+type Row = Part<Assembly, AssemblyError>;
+
+/// What a replay must have.
+const DEMANDED: &[Capability] = &[Resources, Configuration, Jobs, Coordinator, Schedulers, Clock, Metrics];
+
+/// The names of all parts.
+pub const PARTS: &[&str] = &[
+    "graph-text",
+    "graph-r",
+    "graph-jgf",
+    "graph-uniform",
+    "graph-swf-header",
+    "graph-config",
+    "config-toml",
+    "workload-swf",
+    "workload-jobs",
+    "workload-generate",
+    "workload-none",
+    "node-log",
+    "actions",
+    "site",
+    "clock-timestamp",
+    "clock-event",
+    "job-metrics",
+    "starts",
+    "jobs-csv",
+    "events",
+];
+
+/// The table of all parts of a replay.
+///
+/// # Errors
+/// Two parts of one name.
+pub fn table() -> Result<Table<Assembly, AssemblyError>, ServiceError<AssemblyError>> {
+    let row = |name, provides, needs, build| Row { name, provides, needs, build };
+    Table::new(
+        vec![
+            row("graph-text", &[Resources], &[], Assembly::graph_text),
+            row("graph-r", &[Resources], &[], Assembly::graph_r),
+            row("graph-jgf", &[Resources], &[], Assembly::graph_jgf),
+            row("graph-uniform", &[Resources], &[], Assembly::graph_uniform),
+            row("graph-swf-header", &[Resources], &[], Assembly::graph_swf_header),
+            row("graph-config", &[Resources], &[Configuration], Assembly::graph_config),
+            row("config-toml", &[Configuration], &[], Assembly::config_toml),
+            row("workload-swf", &[Jobs], &[], Assembly::workload_swf),
+            row("workload-jobs", &[Jobs], &[], Assembly::workload_jobs),
+            row("workload-generate", &[Jobs], &[], Assembly::workload_generate),
+            row("workload-none", &[Jobs], &[], |_| Ok(())),
+            row("node-log", &[NodeEvents], &[Resources], Assembly::node_log),
+            row("actions", &[Commands], &[Resources, Configuration], Assembly::actions),
+            row("site", &[Coordinator, Schedulers], &[Resources, Configuration], site),
+            row("clock-timestamp", &[Clock], &[], |a| clock(a, PassRule::Timestamp)),
+            row("clock-event", &[Clock], &[], |a| clock(a, PassRule::Event)),
+            row("job-metrics", &[Metrics], &[], |a| {
+                a.metrics = Some(metrics::figures);
+                Ok(())
+            }),
+            row("starts", &[Exporter], &[], starts),
+            row("jobs-csv", &[Exporter], &[], jobs_csv),
+            row("events", &[Exporter], &[Resources], events),
+        ],
+        DEMANDED,
+    )
+}
+
+/// The parts that a scenario and a run ask for.
+pub fn wanted(scenario: &Scenario, run: &RunOptions) -> Vec<&'static str> {
+    let mut parts = vec![
+        match &scenario.graph {
+            None => "graph-config",
+            Some(GraphSource::Text { .. } | GraphSource::File { format: GraphFormat::Text, .. }) => "graph-text",
+            Some(GraphSource::File { format: GraphFormat::R, .. }) => "graph-r",
+            Some(GraphSource::File { format: GraphFormat::Jgf, .. }) => "graph-jgf",
+            Some(GraphSource::Uniform(_)) => "graph-uniform",
+            Some(GraphSource::SwfHeader(_)) => "graph-swf-header",
+        },
+        "config-toml",
+    ];
+    parts.extend(scenario.workloads.iter().map(|w| match w {
+        Workload::Swf(_) => "workload-swf",
+        Workload::Jobs(_) => "workload-jobs",
+        Workload::Generate(_) => "workload-generate",
+    }));
+    if scenario.workloads.is_empty() {
+        parts.push("workload-none");
+    }
+    parts.extend(scenario.node_events.iter().map(|_| "node-log"));
+    if !scenario.actions.is_empty() {
+        parts.push("actions");
+    }
+    parts.push("site");
+    parts.push(match scenario.settings.pass {
+        PassRule::Timestamp => "clock-timestamp",
+        PassRule::Event => "clock-event",
+    });
+    parts.push("job-metrics");
+    let files = [(&run.starts, "starts"), (&run.jobs_csv, "jobs-csv"), (&run.events, "events")];
+    parts.extend(files.into_iter().filter(|(path, _)| path.is_some()).map(|(_, part)| part));
+    parts
+}
+
+fn site(a: &mut Assembly) -> Result<(), AssemblyError> {
+    let (graph, properties) = a.graph.clone().ok_or(AssemblyError::Incomplete("resources"))?;
+    // What jobs wait for is told to whom it may concern: a log of events.
+    let options = SiteOptions { check_ledger: a.run.check, annotate: a.run.events.is_some() };
+    a.site = Some(Site::new(graph, properties, Arc::new(a.config.clone()), options)?);
+    Ok(())
+}
+
+fn clock(a: &mut Assembly, pass: PassRule) -> Result<(), AssemblyError> {
+    a.pass = pass;
+    Ok(())
+}
+
+/// Opens a file to write, at once, so that a bad path is known before the replay.
+fn create(path: Option<&std::path::PathBuf>) -> Result<Option<BufWriter<File>>, AssemblyError> {
+    let open = |path: &std::path::PathBuf| {
+        let file = File::create(path).map_err(|source| AssemblyError::Write { path: path.clone(), source })?;
+        Ok(BufWriter::with_capacity(1 << 16, file))
+    };
+    path.map(open).transpose()
+}
+
+fn starts(a: &mut Assembly) -> Result<(), AssemblyError> {
+    if let Some(file) = create(a.run.starts.as_ref())? {
+        a.exporters.push(Box::new(Starts::new(file)));
+    }
+    Ok(())
+}
+
+fn jobs_csv(a: &mut Assembly) -> Result<(), AssemblyError> {
+    if let Some(file) = create(a.run.jobs_csv.as_ref())? {
+        a.exporters.push(Box::new(JobsCsv::new(file)));
+    }
+    Ok(())
+}
+
+fn events(a: &mut Assembly) -> Result<(), AssemblyError> {
+    if let Some(file) = create(a.run.events.as_ref())? {
+        a.observers.push(Box::new(EventLog::new(file)));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_names_is_that_of_the_table() {
+        let table = table().unwrap();
+        let names: Vec<&str> = table.parts().iter().map(|p| p.name).collect();
+        assert_eq!(names, PARTS);
+    }
+}

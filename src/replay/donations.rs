@@ -1,0 +1,202 @@
+//! What moved between queues, when, and for whom it had to wait: gathered from effects and from who holds what.
+//!
+//! One row stands for the targets that began to leave one queue for one recipient at one instant.
+
+use super::metrics::DonationFigures;
+use crate::base::{Duration, FastMap, JobId, TargetId, TargetSet, Timestamp};
+use crate::matcher::Selection;
+use std::sync::Arc;
+
+/// Targets that left a queue together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DonationRow {
+    /// When they began to leave.
+    pub started: Timestamp,
+    /// From which queue.
+    pub donor: Arc<str>,
+    /// To which queue, as last known; `None`: to nobody.
+    pub recipient: Option<Arc<str>>,
+    /// Which.
+    pub targets: TargetSet,
+    /// How many arrived.
+    pub moved: u32,
+    /// How many went back to the donor.
+    pub cancelled: u32,
+    /// How many nobody wanted any more.
+    pub freed: u32,
+    /// When the last of them arrived or went back.
+    pub last: Option<Timestamp>,
+    /// The jobs that held some of them at the beginning.
+    pub holders: Vec<JobId>,
+}
+
+impl DonationRow {
+    /// How many are still on their way.
+    pub fn open(&self) -> u32 {
+        (self.targets.len() as u32).saturating_sub(self.moved + self.cancelled + self.freed)
+    }
+}
+
+/// One target on its way.
+#[derive(Clone, Copy, Debug)]
+struct Leaving {
+    row: usize,
+    idle_since: Option<Timestamp>,
+}
+
+/// Follows donations.
+#[derive(Debug, Default)]
+pub(crate) struct Donations {
+    rows: Vec<DonationRow>,
+    leaving: FastMap<TargetId, Leaving>,
+    /// How many jobs (or their housekeeping) hold each target.
+    holders: Vec<u32>,
+    moved: u64,
+    cancelled: u64,
+    total: Duration,
+    longest: Duration,
+    idle: Duration,
+}
+
+impl Donations {
+    /// A job holds these targets from now on.
+    #[inline]
+    pub fn hold(&mut self, selection: &Selection) {
+        if let Some(last) = selection.targets().next_back()
+            && last.index() >= self.holders.len()
+        {
+            self.holders.resize(last.index() + 1, 0);
+        }
+        for target in selection.targets() {
+            self.holders[target.index()] += 1;
+        }
+    }
+
+    /// A job, or its housekeeping, has left a target.
+    #[inline]
+    pub fn release(&mut self, now: Timestamp, target: TargetId) {
+        let Some(holders) = self.holders.get_mut(target.index()) else { return };
+        *holders = holders.saturating_sub(1);
+        if *holders == 0
+            && !self.leaving.is_empty()
+            && let Some(leaving) = self.leaving.get_mut(&target)
+        {
+            leaving.idle_since = Some(now);
+        }
+    }
+
+    /// Targets begin to leave; `holders` are the jobs on them.
+    pub fn started(
+        &mut self,
+        now: Timestamp,
+        targets: &TargetSet,
+        donor: &Arc<str>,
+        recipient: &Option<Arc<str>>,
+        holders: Vec<JobId>,
+    ) {
+        let same = |r: &DonationRow| r.started == now && r.donor == *donor && r.recipient == *recipient;
+        let row = match self.rows.iter().rposition(same) {
+            Some(row) => {
+                self.rows[row].targets |= targets;
+                self.rows[row].holders.extend(holders);
+                row
+            }
+            None => {
+                self.rows.push(DonationRow {
+                    started: now,
+                    donor: donor.clone(),
+                    recipient: recipient.clone(),
+                    targets: targets.clone(),
+                    moved: 0,
+                    cancelled: 0,
+                    freed: 0,
+                    last: None,
+                    holders,
+                });
+                self.rows.len() - 1
+            }
+        };
+        self.rows[row].holders.sort_unstable();
+        self.rows[row].holders.dedup();
+        for target in targets.iter() {
+            let held = self.holders.get(target.index()).is_some_and(|n| *n > 0);
+            self.leaving.insert(target, Leaving { row, idle_since: (!held).then_some(now) });
+        }
+    }
+
+    /// Targets have arrived, or went back.
+    pub fn ended(
+        &mut self,
+        now: Timestamp,
+        targets: &TargetSet,
+        recipient: &Option<Arc<str>>,
+        started: Timestamp,
+        cancelled: bool,
+    ) {
+        for target in targets.iter() {
+            let Some(leaving) = self.leaving.remove(&target) else { continue };
+            if let Some(since) = leaving.idle_since {
+                self.idle = self.idle + now.since(since);
+            }
+            let row = &mut self.rows[leaving.row];
+            row.last = Some(now);
+            if cancelled {
+                row.cancelled += 1;
+                self.cancelled += 1;
+            } else if let Some(recipient) = recipient {
+                row.recipient = Some(recipient.clone());
+                row.moved += 1;
+                self.moved += 1;
+                let took = now.since(started);
+                self.total = self.total + took;
+                self.longest = self.longest.max(took);
+            } else {
+                row.freed += 1;
+            }
+        }
+    }
+
+    /// All rows, by time.
+    pub fn rows(&self) -> &[DonationRow] {
+        &self.rows
+    }
+
+    /// The figures, as of `now`: targets that are still on their way count as idle until then.
+    pub fn figures(&self, now: Timestamp) -> DonationFigures {
+        let open = self.leaving.values().filter_map(|l| l.idle_since).map(|since| now.since(since).micros()).sum();
+        let idle = self.idle + Duration::from_micros(open);
+        DonationFigures {
+            moved: self.moved,
+            cancelled: self.cancelled,
+            mean_s: if self.moved == 0 { 0.0 } else { self.total.secs_f64() / self.moved as f64 },
+            max_s: self.longest.secs_f64(),
+            drain_idle_target_s: idle.secs_f64(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_what_moved_and_how_long_it_idled() {
+        let secs = Timestamp::from_secs;
+        let (batch, debug): (Arc<str>, Option<Arc<str>>) = ("batch".into(), Some("debug".into()));
+        let mut d = Donations::default();
+        let job = Selection::whole([TargetId(0), TargetId(1)], 1);
+        d.hold(&job);
+        let targets = TargetSet::from_range(0..3);
+        d.started(secs(10), &targets, &batch, &debug, vec![JobId(7)]);
+        // Target 2 idles for 5 s, target 0 for none; target 1 goes back.
+        d.release(secs(15), TargetId(0));
+        d.ended(secs(15), &TargetSet::from_range(0..1), &debug, secs(10), false);
+        d.ended(secs(15), &TargetSet::from_range(2..3), &debug, secs(10), false);
+        d.ended(secs(20), &TargetSet::from_range(1..2), &Some(batch.clone()), secs(10), true);
+        let f = d.figures(secs(20));
+        assert_eq!((f.moved, f.cancelled, f.mean_s, f.max_s, f.drain_idle_target_s), (2, 1, 5.0, 5.0, 5.0));
+        let row = &d.rows()[0];
+        assert_eq!((row.moved, row.cancelled, row.open(), row.last), (2, 1, 0, Some(secs(20))));
+        assert_eq!(row.holders, [JobId(7)]);
+    }
+}

@@ -1,0 +1,148 @@
+//! What the site answers, carried out and counted.
+
+use super::{Engine, ReplayError};
+use crate::base::{JobId, TargetSet};
+use crate::matcher::{Extent, Selection};
+use crate::replay::book::{JobState, NO_QUEUE};
+use crate::replay::clock::{Due, DueKind};
+use crate::site::Effect;
+use std::sync::Arc;
+
+impl Engine<'_> {
+    /// Takes over all effects; leaves the vector empty.
+    #[inline]
+    pub(super) fn take_effects(&mut self, effects: &mut Vec<Effect>) {
+        for effect in effects.drain(..) {
+            self.observers.iter_mut().for_each(|o| o.effect(self.now, &effect));
+            if let Some(audit) = &mut self.audit {
+                audit.effect(&effect, self.site.graph());
+            }
+            self.take_effect(effect);
+        }
+    }
+
+    fn take_effect(&mut self, effect: Effect) {
+        let now = self.now;
+        match effect {
+            Effect::Start { job, queue, selection, .. } => self.start(job, &queue, selection),
+            Effect::Denied { job, .. } => self.settle_job(job, JobState::Denied, b'D'),
+            Effect::Cancelled { job } => self.settle_job(job, JobState::Cancelled, b'C'),
+            Effect::Held { job, .. } => self.settle_job(job, JobState::Held, b'H'),
+            Effect::Kill { job } => self.kill(job),
+            // Nobody reports running jobs to a replay, so nothing can be quarantined.
+            Effect::Annotated { .. } | Effect::PlannedStart { .. } | Effect::Quarantined { .. } => {}
+            Effect::Up { queue, targets, .. } => self.note(b'U', &queue, &targets),
+            Effect::Down { queue, targets, .. } => self.note(b'N', &queue, &targets),
+            Effect::DonationStarted { targets, donor, recipient } => {
+                self.note(b'L', &donor, &targets);
+                let holders = self.running_on(&targets).into_iter().map(|s| self.workload.jobs()[s as usize].id);
+                let holders = holders.collect();
+                self.donations.started(now, &targets, &donor, &recipient, holders);
+            }
+            Effect::DonationEnded { targets, donor, recipient, started, cancelled } => {
+                self.note(if cancelled { b'X' } else { b'M' }, &donor, &targets);
+                if let Some(recipient) = &recipient {
+                    self.digest.text(recipient);
+                }
+                self.donations.ended(now, &targets, &recipient, started, cancelled);
+            }
+            Effect::QueueChanged { queue, what, .. } => {
+                self.digest.entry(now, b'W');
+                self.digest.text(&queue);
+                self.digest.text(what);
+                self.book.queue_number(&queue);
+            }
+            Effect::PlanDue { name, refused } => {
+                self.digest.entry(now, if refused.is_some() { b'R' } else { b'P' });
+                self.digest.text(&name);
+                self.switches.push((now, name, refused));
+            }
+            Effect::Inventory { targets, joined } => {
+                self.digest.entry(now, if joined { b'J' } else { b'G' });
+                self.digest.targets(&targets);
+                self.inventory_changed(joined, &targets);
+            }
+        }
+    }
+
+    fn slot_of(&mut self, job: JobId) -> Option<usize> {
+        let slot = self.workload.slot(job);
+        if slot.is_none() && self.failed.is_none() {
+            self.failed = Some(ReplayError::UnknownJob { at: self.now, job });
+        }
+        slot
+    }
+
+    fn note(&mut self, kind: u8, queue: &str, targets: &TargetSet) {
+        self.digest.entry(self.now, kind);
+        self.digest.text(queue);
+        self.digest.targets(targets);
+    }
+
+    fn settle_job(&mut self, job: JobId, state: JobState, kind: u8) {
+        let Some(slot) = self.slot_of(job) else { return };
+        self.book.set_state(slot, state);
+        self.digest.entry(self.now, kind);
+        self.digest.word(job.0);
+    }
+
+    #[inline]
+    fn start(&mut self, job: JobId, queue: &str, selection: Arc<Selection>) {
+        let Some(slot) = self.slot_of(job) else { return };
+        let mut number = self.book.queue[slot];
+        if number == NO_QUEUE || *self.book.queues[usize::from(number)] != *queue {
+            number = self.book.queue_number(queue);
+        }
+        self.digest.entry(self.now, b'S');
+        self.digest.word(job.0);
+        self.digest_selection(&selection);
+        self.cores[slot] = self.cores_of(&selection);
+        if self.track_holders {
+            self.donations.hold(&selection);
+        }
+        self.book.started(slot, self.now, number, selection);
+        let end = self.now + self.workload.jobs()[slot].run;
+        let (slot, run) = (slot as u32, self.book.runs[slot]);
+        if !end.is_never() {
+            self.clock.push(Due { at: end, kind: DueKind::End, job, slot, run });
+        }
+    }
+
+    #[inline]
+    fn digest_selection(&mut self, selection: &Selection) {
+        for share in &selection.shares {
+            self.digest.word(u64::from(share.target.0));
+            if let Extent::Part(part) = &share.extent {
+                part.cores.iter().for_each(|c| self.digest.word(u64::from(c) | 1 << 40));
+                part.gpus.iter().for_each(|g| self.digest.word(u64::from(g) | 1 << 41));
+            }
+        }
+    }
+
+    #[inline]
+    fn cores_of(&self, selection: &Selection) -> u32 {
+        let of = |target: usize| self.target_cores.get(target).copied().unwrap_or(1);
+        let shares = selection.shares.iter().map(|s| match &s.extent {
+            Extent::Whole => of(s.target.index()),
+            // A share of gpus alone takes a core's worth of nothing.
+            Extent::Part(part) => part.cores.len(),
+        });
+        shares.sum()
+    }
+
+    fn kill(&mut self, job: JobId) {
+        let Some(slot) = self.slot_of(job) else { return };
+        self.digest.entry(self.now, b'K');
+        self.digest.word(job.0);
+        if self.book.state[slot] == JobState::Running && self.killed.insert(slot as u32) {
+            let run = self.book.runs[slot];
+            self.clock.push(Due { at: self.now, kind: DueKind::End, job, slot: slot as u32, run });
+        }
+    }
+
+    /// The slots of the jobs that were submitted and wait.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = usize> + '_ {
+        let waits = |s: &usize| matches!(self.book.state[*s], JobState::Pending | JobState::Held);
+        (0..self.next_job).filter(waits)
+    }
+}
