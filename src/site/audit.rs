@@ -2,7 +2,7 @@
 //!
 //! Decides nothing, trusts no sum. Costs time in proportion to all jobs and targets: for tests and `--check`.
 
-use super::job::{Counts, HoldingKind, JobState, NO_HOLDING};
+use super::job::{HoldingKind, JobState, NO_HOLDING};
 use super::state::Site;
 use super::violation::{Invariant, Violation};
 use crate::base::{FastMap, JobId, QueueId, TargetId, TargetSet};
@@ -108,7 +108,7 @@ fn no_double_booking(site: &Site, found: &mut Vec<Violation>) {
 fn free_before_up(site: &Site, found: &mut Vec<Violation>) {
     for (_, holding) in site.jobs.holdings() {
         for target in holding.selection.targets().filter(|t| !holding.freed.contains(*t)) {
-            if let Some(queue) = site.ledger.up_in(target).filter(|q| *q != holding.queue) {
+            if let Some(queue) = site.ledger.up_in(target).filter(|q| *q != holding.queue || holding.quarantined) {
                 let text =
                     format!("target {target} is up in queue id {queue}, held by job {} of another", holding.name);
                 push(found, Invariant::I3, text);
@@ -139,8 +139,9 @@ fn conservation(site: &Site, found: &mut Vec<Violation>) {
 
 /// I6: the sums are right, and each job has what belongs to its state.
 fn jobs_have_one_place(site: &Site, found: &mut Vec<Violation>) {
-    let mut counts = Counts { submitted: site.jobs.len() as u64, requeued: site.jobs.counts.requeued, ..Counts::default() };
-    for (slot, job) in site.jobs.iter() {
+    let (mut counts, unsettled) = site.jobs.unsettled();
+    (counts.submitted, counts.requeued) = (site.jobs.len() as u64, site.jobs.counts.requeued);
+    for (slot, job) in unsettled {
         *counts.of(job.state) += 1;
         let held = job.holding != NO_HOLDING;
         let kind = held.then(|| site.jobs.holding(job.holding)).map(|h| (h.slot, h.kind));
@@ -196,7 +197,7 @@ fn schedulers_agree(site: &Site, found: &mut Vec<Violation>) {
             push(found, Invariant::I2, text);
         }
     }
-    for (_, job) in site.jobs.iter().filter(|(_, j)| j.in_scheduler) {
+    for (_, job) in site.jobs.unsettled().1.filter(|(_, j)| j.in_scheduler) {
         if waiting.get(&job.id) != Some(&job.home) {
             push(found, Invariant::I6, format!("job {} waits nowhere", job.id));
         }

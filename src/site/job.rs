@@ -198,6 +198,9 @@ pub(super) struct JobTable {
     /// How many ids of former holdings were given out.
     pub names_used: u32,
     pub counts: Counts,
+    /// The jobs before this slot are final and hold nothing: no audit has to look at them again.
+    settled: u32,
+    settled_counts: Counts,
 }
 
 impl JobTable {
@@ -220,6 +223,22 @@ impl JobTable {
     /// All jobs, in the order of their submission.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Job)> {
         self.slots.iter().enumerate().map(|(i, job)| (i as u32, job))
+    }
+
+    /// Moves the mark of what is over, and counts what it passes.
+    pub fn advance_settled(&mut self) {
+        while let Some(job) = self.slots.get(self.settled as usize) {
+            if !job.state.is_final() || job.holding != NO_HOLDING {
+                break;
+            }
+            *self.settled_counts.of(job.state) += 1;
+            self.settled += 1;
+        }
+    }
+
+    /// The sums of the jobs that are over, and all others.
+    pub fn unsettled(&self) -> (Counts, impl Iterator<Item = (u32, &Job)>) {
+        (self.settled_counts, self.iter().skip(self.settled as usize))
     }
 
     pub fn len(&self) -> usize {

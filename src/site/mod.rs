@@ -26,9 +26,10 @@ mod view;
 mod record;
 mod snapshot;
 
-mod view;
 
 mod audit;
+mod check;
+mod observer;
 
 mod ledger;
 mod queue;
@@ -40,6 +41,7 @@ pub use error::EventError;
 pub use event::{Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, StartMode, Submission, SwitchSpec};
 pub use job::{Counts, Job, JobState, Why};
 pub use nodes::Drained;
+pub use observer::Observer;
 pub use queue::Places;
 pub use snapshot::{RestoreError, SNAPSHOT_VERSION, Snapshot};
 pub use state::{Site, SiteOptions};

@@ -65,9 +65,6 @@ fn hosts_join_and_leave() {
         > joined 4
         > up batch 4
         > start 3 batch 2-4
-        @5 add nodeX
-        > joined 5
-        > up batch 5
         ",
     );
 }
