@@ -1,7 +1,6 @@
 //! The result of a replay, for people.
 
 use crate::base::{Duration, JobId, Timestamp};
-use crate::formats::duration;
 use crate::formats::hostlist::Hostlist;
 use crate::replay::assembly::Finished;
 use crate::replay::donations::DonationRow;
@@ -79,10 +78,16 @@ pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> 
     text
 }
 
-/// A length as a Flux duration, rounded so that it stays readable.
+/// A length as a Flux duration of about three digits.
 fn length(seconds: f64) -> String {
-    let rounded = if seconds >= 100.0 { seconds.round() } else { (seconds * 10.0).round() / 10.0 };
-    Duration::from_secs_f64(rounded).map_or_else(String::new, duration::format)
+    let (number, unit) = match seconds {
+        s if s < 60.0 => (s, "s"),
+        s if s < 3_600.0 => (s / 60.0, "m"),
+        s if s < 86_400.0 => (s / 3_600.0, "h"),
+        s => (s / 86_400.0, "d"),
+    };
+    let text = if number < 100.0 { format!("{number:.1}") } else { format!("{number:.0}") };
+    format!("{}{unit}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 fn head(text: &mut String, finished: &Finished) -> std::fmt::Result {
@@ -289,4 +294,18 @@ fn tail(text: &mut String, finished: &Finished, verdicts: &[Verdict]) -> std::fm
     }
     writeln!(text, "Digest       {}", report.digest)?;
     writeln!(text, "Passes       {} in {:.3} s, {:.0} jobs per second", report.passes, report.wall_s, report.jobs_per_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_few_digits() {
+        let cases =
+            [(0.0, "0s"), (12.34, "12.3s"), (90.0, "1.5m"), (6_834.6, "1.9h"), (262_194.0, "3d"), (1e9, "11574d")];
+        for (seconds, expected) in cases {
+            assert_eq!(length(seconds), expected);
+        }
+    }
 }
