@@ -1,5 +1,205 @@
-//! placeholder
-use super::{Site, Violation};
-pub fn audit(_site: &Site) -> Vec<Violation> {
-    Vec::new()
+//! The state of a site against first principles: I1–I6, recomputed from jobs, holdings, schedulers and ownership.
+//!
+//! Decides nothing, trusts no sum. Costs time in proportion to all jobs and targets: for tests and `--check`.
+
+use super::job::{HoldingKind, JobState, NO_HOLDING};
+use super::state::Site;
+use super::violation::{Invariant, Violation};
+use crate::base::{FastMap, JobId, QueueId, TargetId, TargetSet};
+use crate::coordinator::Ownership;
+use crate::matcher::{Extent, Units};
+
+/// What does not hold; empty unless there is a bug.
+pub fn audit(site: &Site) -> Vec<Violation> {
+    let mut found = Vec::new();
+    one_owner(site, &mut found);
+    no_double_booking(site, &mut found);
+    free_before_up(site, &mut found);
+    conservation(site, &mut found);
+    jobs_have_one_place(site, &mut found);
+    schedulers_agree(site, &mut found);
+    found
+}
+
+fn push(found: &mut Vec<Violation>, invariant: Invariant, text: String) {
+    found.push(Violation::new(invariant, text));
+}
+
+/// I1: coordinator, ledger and schedulers agree on where a target is up, and it is up in one queue at most.
+fn one_owner(site: &Site, found: &mut Vec<Violation>) {
+    let mut up_in: FastMap<TargetId, QueueId> = FastMap::default();
+    for queue in &site.queues {
+        let Some(scheduler) = &queue.scheduler else { continue };
+        for target in scheduler.up().iter() {
+            if let Some(other) = up_in.insert(target, queue.id) {
+                push(found, Invariant::I1, format!("target {target} is up in queue ids {other} and {}", queue.id));
+            }
+            if site.ledger.up_in(target) != Some(queue.id) {
+                let text = format!("target {target} is up in the scheduler of queue {}, not in the ledger", queue.name);
+                push(found, Invariant::I1, text);
+            }
+            if site.coordinator.ownership(target) != Some(Ownership::Owned(queue.id)) {
+                push(found, Invariant::I1, format!("target {target} is up in queue {}, not its owner", queue.name));
+            }
+        }
+        let told: TargetSet = scheduler.up().to_set();
+        let should = site.coordinator.up(queue.id);
+        if !site.unsettled && !site.recovering && told != should {
+            let text = format!("queue {} has up {told}, should have {should}", queue.name);
+            push(found, Invariant::I1, text);
+        }
+    }
+}
+
+/// I2: what the holdings hold does not overlap, is not more than there is, and is what the ledger knows.
+fn no_double_booking(site: &Site, found: &mut Vec<Violation>) {
+    let bound = site.ledger.bound() as usize;
+    let mut whole: Vec<Option<u32>> = vec![None; bound];
+    let mut parts: FastMap<TargetId, (Units, Units)> = FastMap::default();
+    let mut held = TargetSet::new();
+    for (index, holding) in site.jobs.holdings() {
+        let mut left = 0;
+        for share in holding.selection.shares.iter().filter(|s| !holding.freed.contains(s.target)) {
+            left += 1;
+            let target = share.target;
+            held.insert(target);
+            if !site.ledger.holders(target).contains(&index) {
+                let text = format!("job {} holds target {target}, which the ledger does not know", holding.name);
+                push(found, Invariant::I2, text);
+            }
+            if holding.quarantined {
+                continue;
+            }
+            let clash = match &share.extent {
+                Extent::Whole => {
+                    let before = whole[target.index()].replace(index);
+                    before.is_some() || parts.contains_key(&target)
+                }
+                Extent::Part(part) => {
+                    let size = super::state::size_of(&site.graph, target);
+                    let (cores, gpus) = parts.entry(target).or_default();
+                    let beyond = |units: &Units, size: u32| units.iter().any(|p| p >= size);
+                    let clash = whole[target.index()].is_some()
+                        || !cores.is_disjoint(&part.cores)
+                        || !gpus.is_disjoint(&part.gpus)
+                        || beyond(&part.cores, size.cores)
+                        || beyond(&part.gpus, size.gpus);
+                    cores.add_all(&part.cores);
+                    gpus.add_all(&part.gpus);
+                    clash
+                }
+            };
+            if clash {
+                let text = format!("job {} holds of target {target} what another holds, or is not there", holding.name);
+                push(found, Invariant::I2, text);
+            }
+        }
+        if left != holding.left || left == 0 {
+            let text = format!("job {} holds {left} targets, {} on record", holding.name, holding.left);
+            push(found, Invariant::I2, text);
+        }
+    }
+    for target in (0..bound as u32).map(TargetId).filter(|t| site.ledger.is_held(*t) && !held.contains(*t)) {
+        push(found, Invariant::I2, format!("target {target} is held in the ledger by nobody"));
+    }
+}
+
+/// I3: nothing is up in a queue while a job of another holds it.
+fn free_before_up(site: &Site, found: &mut Vec<Violation>) {
+    for (_, holding) in site.jobs.holdings() {
+        for target in holding.selection.targets().filter(|t| !holding.freed.contains(*t)) {
+            if let Some(queue) = site.ledger.up_in(target).filter(|q| *q != holding.queue || holding.quarantined) {
+                let text =
+                    format!("target {target} is up in queue id {queue}, held by job {} of another", holding.name);
+                push(found, Invariant::I3, text);
+            }
+        }
+    }
+}
+
+/// I5: every target of the inventory is owned by one queue, leaves one queue, or is free.
+fn conservation(site: &Site, found: &mut Vec<Violation>) {
+    let mut seen = site.coordinator.free().clone();
+    let mut count = seen.len();
+    for queue in &site.queues {
+        for set in [site.coordinator.owned(queue.id), site.coordinator.leaving(queue.id)] {
+            count += set.len();
+            seen |= set;
+        }
+    }
+    let inventory = site.coordinator.inventory();
+    if count != seen.len() || seen != *inventory {
+        let text = format!("{count} ownership entries for targets {seen}, the inventory is {inventory}");
+        push(found, Invariant::I5, text);
+    }
+    if inventory != site.graph.targets() {
+        push(found, Invariant::I5, format!("the graph has {}, the inventory is {inventory}", site.graph.targets()));
+    }
+}
+
+/// I6: the sums are right, and each job has what belongs to its state.
+fn jobs_have_one_place(site: &Site, found: &mut Vec<Violation>) {
+    let (mut counts, unsettled) = site.jobs.unsettled();
+    (counts.submitted, counts.requeued) = (site.jobs.len() as u64, site.jobs.counts.requeued);
+    for (slot, job) in unsettled {
+        *counts.of(job.state) += 1;
+        let held = job.holding != NO_HOLDING;
+        let kind = held.then(|| site.jobs.holding(job.holding)).map(|h| (h.slot, h.kind));
+        let sound = match job.state {
+            JobState::Pending => !held && (job.in_scheduler || !site.queue(job.queue).started),
+            JobState::Held => !held,
+            JobState::Running => kind == Some((slot, HoldingKind::Running)) && !job.in_scheduler,
+            JobState::Ended(_) => kind.is_none_or(|k| k == (slot, HoldingKind::Ended)) && !job.in_scheduler,
+            JobState::Denied | JobState::Cancelled => !held && !job.in_scheduler,
+        };
+        if !sound {
+            let text = format!("job {} is {:?}, but holds {kind:?}, in scheduler {}", job.id, job.state, job.in_scheduler);
+            push(found, Invariant::I6, text);
+        }
+    }
+    if counts != site.jobs.counts || counts.sum() != counts.submitted {
+        push(found, Invariant::I6, format!("counted {counts:?}, on record {:?}", site.jobs.counts));
+    }
+}
+
+/// I6 and I2: each scheduler waits for and runs exactly what the site says.
+fn schedulers_agree(site: &Site, found: &mut Vec<Violation>) {
+    let mut waiting: FastMap<JobId, QueueId> = FastMap::default();
+    for queue in &site.queues {
+        let Some(scheduler) = &queue.scheduler else { continue };
+        let mut n = 0;
+        for waits in scheduler.waiting() {
+            n += 1;
+            waiting.insert(waits.job.id, queue.id);
+            let here = site.job(waits.job.id).is_some_and(|j| j.in_scheduler && j.home == queue.id);
+            if !here {
+                let text = format!("job {} waits in the scheduler of queue {} alone", waits.job.id, queue.name);
+                push(found, Invariant::I6, text);
+            }
+        }
+        if n != queue.waiting {
+            push(found, Invariant::I6, format!("queue {} has {n} waiting, {} on record", queue.name, queue.waiting));
+        }
+        let mut known: FastMap<JobId, (&crate::matcher::Selection, &TargetSet)> = FastMap::default();
+        let mine: Vec<_> = site.jobs.holdings().filter(|(_, h)| h.queue == queue.id).map(|(_, h)| h).collect();
+        known.extend(mine.iter().filter(|h| !h.quarantined).map(|h| (h.name, (&*h.selection, &h.freed))));
+        if mine.len() as u32 != queue.holdings {
+            push(found, Invariant::I6, format!("queue {} has {} holdings on record", queue.name, queue.holdings));
+        }
+        for run in scheduler.running() {
+            if known.remove(&run.job.id) != Some((&*run.selection, &run.freed)) {
+                let text = format!("the scheduler of queue {} runs job {} otherwise", queue.name, run.job.id);
+                push(found, Invariant::I2, text);
+            }
+        }
+        for job in known.keys() {
+            let text = format!("the scheduler of queue {} does not know that job {job} holds targets", queue.name);
+            push(found, Invariant::I2, text);
+        }
+    }
+    for (_, job) in site.jobs.unsettled().1.filter(|(_, j)| j.in_scheduler) {
+        if waiting.get(&job.id) != Some(&job.home) {
+            push(found, Invariant::I6, format!("job {} waits nowhere", job.id));
+        }
+    }
 }

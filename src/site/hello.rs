@@ -113,7 +113,7 @@ impl Site {
     /// Enters what a found job holds.
     fn place(&mut self, now: Timestamp, slot: u32, found: Found, effects: &mut Vec<Effect>) {
         let index = self.jobs.next_holding();
-        let home = self.jobs.job(slot).home;
+        let mut home = self.jobs.job(slot).home;
         let held = still_held(&found);
         let unknown = &held.target_set() - self.coordinator.inventory();
         let placed = if unknown.is_empty() {
@@ -125,6 +125,8 @@ impl Site {
         if let Err(reason) = &placed {
             self.ledger.quarantine(index, known.iter().copied());
             effects.push(Effect::Quarantined { job: found.id, reason: reason.clone() });
+            // A tombstone never gets its targets back, so that they stay down until the job is gone.
+            home = self.tombstone(now, &found.queue, effects);
         }
         let left = if placed.is_ok() { held.shares.len() } else { known.len() } as u32;
         let mut freed = found.freed;
@@ -136,13 +138,14 @@ impl Site {
             priority: job.priority,
             submitted: job.submitted,
             limit: found.limit,
-            request: found.request,
+            request: found.request.clone(),
         };
         self.jobs.add_holding(Holding {
             slot,
             queue: home,
             name: found.id,
             kind: HoldingKind::Running,
+            request: found.request,
             selection: found.selection.clone(),
             freed: freed.clone(),
             left,

@@ -97,7 +97,7 @@ pub enum Why {
 }
 
 /// A job as the site knows it.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// Its id.
     pub id: JobId,
@@ -126,6 +126,7 @@ pub struct Job {
     /// Why it stands where it stands.
     pub why: Why,
     /// What it asks for; gone once the job is final.
+    #[serde(with = "super::record::optional_request")]
     pub request: Option<Arc<Request>>,
     /// How often it was put back.
     pub requeues: u32,
@@ -151,7 +152,7 @@ pub(super) enum HoldingKind {
 }
 
 /// What was granted once and is not released yet.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct Holding {
     /// Whose: a slot of the job table.
     pub slot: u32,
@@ -161,6 +162,9 @@ pub(super) struct Holding {
     pub name: JobId,
     /// Why it is held.
     pub kind: HoldingKind,
+    /// What was asked for: schedulers are told again after a restart, when the job may be final.
+    #[serde(with = "super::record::request")]
+    pub request: Arc<Request>,
     /// All that was granted.
     pub selection: Arc<Selection>,
     /// The targets of it that have been released.
@@ -194,6 +198,9 @@ pub(super) struct JobTable {
     /// How many ids of former holdings were given out.
     pub names_used: u32,
     pub counts: Counts,
+    /// The jobs before this slot are final and hold nothing: no audit has to look at them again.
+    settled: u32,
+    settled_counts: Counts,
 }
 
 impl JobTable {
@@ -216,6 +223,22 @@ impl JobTable {
     /// All jobs, in the order of their submission.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Job)> {
         self.slots.iter().enumerate().map(|(i, job)| (i as u32, job))
+    }
+
+    /// Moves the mark of what is over, and counts what it passes.
+    pub fn advance_settled(&mut self) {
+        while let Some(job) = self.slots.get(self.settled as usize) {
+            if !job.state.is_final() || job.holding != NO_HOLDING {
+                break;
+            }
+            *self.settled_counts.of(job.state) += 1;
+            self.settled += 1;
+        }
+    }
+
+    /// The sums of the jobs that are over, and all others.
+    pub fn unsettled(&self) -> (Counts, impl Iterator<Item = (u32, &Job)>) {
+        (self.settled_counts, self.iter().skip(self.settled as usize))
     }
 
     pub fn len(&self) -> usize {
@@ -264,6 +287,16 @@ impl JobTable {
                 self.holdings.push(Some(holding));
                 self.holdings.len() as u32 - 1
             }
+        }
+    }
+
+    /// Adds a holding at [`JobTable::next_holding`], with the references to it.
+    pub fn restore_holding(&mut self, holding: Holding) {
+        let (slot, kind) = (holding.slot, holding.kind);
+        let index = self.add_holding(holding);
+        match kind {
+            HoldingKind::Running | HoldingKind::Ended => self.slots[slot as usize].holding = index,
+            HoldingKind::Requeued => self.requeued.entry(slot).or_default().push(index),
         }
     }
 

@@ -287,10 +287,13 @@ impl Site {
     /// can be pending beside it. No pass comes between the release and the new report, so nothing is free meanwhile.
     fn rename_holding(&mut self, now: Timestamp, slot: u32, effects: &mut Vec<Effect>) {
         let job = self.jobs.job(slot);
-        let (id, priority, submitted, request) = (job.id, job.priority, job.submitted, job.request.clone());
+        let (id, priority, submitted) = (job.id, job.priority, job.submitted);
         let index = self.jobs.part(slot);
-        let Some(request) = request else { return };
         let holding = self.jobs.holding(index);
+        if holding.quarantined {
+            return;
+        }
+        let request = holding.request.clone();
         let hello = HelloJob {
             job: JobRequest { id: holding.name, priority, submitted, limit: holding.limit, request },
             selection: holding.selection.clone(),

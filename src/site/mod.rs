@@ -17,25 +17,36 @@ mod hello;
 mod jobs;
 mod queues;
 
-mod audit;
 mod calendar;
 mod nodes;
 
 mod step;
 mod view;
 
+mod record;
+mod snapshot;
+
+
+mod audit;
+mod check;
+mod observer;
+
 mod ledger;
 mod queue;
 mod rules;
 
+pub use audit::audit;
 pub use calendar::{PlannedDrain, PlannedSwitch};
 pub use error::EventError;
 pub use event::{Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, StartMode, Submission, SwitchSpec};
 pub use job::{Counts, Job, JobState, Why};
 pub use nodes::Drained;
+pub use observer::Observer;
 pub use queue::Places;
+pub use snapshot::{RestoreError, SNAPSHOT_VERSION, Snapshot};
 pub use state::{Site, SiteOptions};
 pub use step::ScheduleEnd;
+pub use view::{DonationView, HolderView, QueueView, TargetView};
 pub use violation::{Invariant, Violation};
 
 #[cfg(test)]

@@ -26,8 +26,9 @@ const ANONYMOUS: &str = "default";
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct SiteOptions {
-    /// After each step compare all state with first principles (I1–I6) and keep what does not hold; see
-    /// [`Site::violations`]. Costs time in proportion to all jobs and targets. A grant is checked in any case.
+    /// In each step compare all state with first principles (I1–I6), and passes with passes on copies (I9, I10); what
+    /// does not hold is kept, see [`Site::violations`]. Costs time in proportion to all jobs that are not over, and to
+    /// all targets. A grant is checked in any case.
     pub check_ledger: bool,
     /// Tell why jobs wait and when they are planned to start ([`Effect::Annotated`], [`Effect::PlannedStart`]).
     /// The last of each is kept with the job in any case.
@@ -38,6 +39,8 @@ pub struct SiteOptions {
 #[derive(Clone)]
 pub struct Site {
     pub(super) options: SiteOptions,
+    /// From how many waiting jobs on a queue's pass is worth a thread of its own.
+    pub(super) threads_from: u32,
     pub(super) now: Timestamp,
     pub(super) graph: Arc<Graph>,
     pub(super) properties: Arc<Properties>,
@@ -115,6 +118,7 @@ impl Site {
         coordinator.add_targets(&targets);
         Site {
             options,
+            threads_from: 64,
             now: Timestamp::MIN,
             graph,
             properties,
@@ -136,6 +140,14 @@ impl Site {
             violations: Vec::new(),
             checked: 0,
         }
+    }
+
+    /// Sets from how many waiting jobs on a queue's pass runs on a thread of its own, if there are several such queues;
+    /// 64 if not set. What is decided does not depend on it.
+    #[must_use]
+    pub fn with_threads_from(mut self, waiting: u32) -> Self {
+        self.threads_from = waiting;
+        self
     }
 
     /// Tells the site what has happened. Effects are appended; more of them follow from [`Site::schedule`].
@@ -229,6 +241,11 @@ impl Site {
     /// The newest version of the graph.
     pub fn graph(&self) -> &Arc<Graph> {
         &self.graph
+    }
+
+    /// The properties of its targets.
+    pub fn properties(&self) -> &Arc<Properties> {
+        &self.properties
     }
 
     /// A live queue by its name.

@@ -29,9 +29,6 @@ pub struct ScheduleEnd {
     pub passes: usize,
 }
 
-/// From how many waiting jobs on a pass is worth a thread of its own.
-const WORTH_A_THREAD: u32 = 64;
-
 impl Site {
     /// Reconciles ownership, then lets every started queue with something to do schedule, examining at most
     /// `work_budget` jobs in all (each queue at least one).
@@ -47,6 +44,10 @@ impl Site {
         self.settle(now, effects);
         let ready = self.queues.iter().filter(|q| has_work(q, now)).count();
         if ready > 0 {
+            if self.options.check_ledger {
+                let found = self.check_promise(now);
+                self.violations.extend(found);
+            }
             let budget = if work_budget == usize::MAX { work_budget } else { (work_budget / ready).max(1) };
             self.run_passes(now, budget);
             self.read_passes(now, &mut end, effects);
@@ -56,7 +57,10 @@ impl Site {
         }
         if self.options.check_ledger {
             self.checked += 1;
+            self.jobs.advance_settled();
             let found = super::audit::audit(self);
+            self.violations.extend(found);
+            let found = self.check_progress(now);
             self.violations.extend(found);
         }
         end
@@ -82,7 +86,7 @@ impl Site {
 
     /// Lets every queue with something to do run a pass.
     fn run_passes(&mut self, now: Timestamp, budget: usize) {
-        let heavy = |q: &Queue| q.waiting >= WORTH_A_THREAD && has_work(q, now);
+        let heavy = |q: &Queue| q.waiting >= self.threads_from && has_work(q, now);
         let run = |queue: &mut Queue| {
             if has_work(queue, now)
                 && let Some(scheduler) = &mut queue.scheduler
@@ -192,7 +196,8 @@ impl Site {
         } else if state == JobState::Held {
             self.set_state(slot, JobState::Pending);
         }
-        if self.options.annotate {
+        // That a held job waits again is told in any case.
+        if self.options.annotate || state == JobState::Held {
             effects.push(Effect::Annotated { job: id, reason: reason.clone() });
         }
         self.jobs.job_mut(slot).why = Why::Reason(Box::new(reason));
@@ -222,6 +227,7 @@ impl Site {
             return self.hold(now, slot, text, effects);
         }
         let job = self.jobs.job_mut(slot);
+        let Some(request) = job.request.clone() else { return };
         let (limit, name) = (job.limit, job.queue);
         job.in_scheduler = false;
         job.planned = Timestamp::NEVER;
@@ -234,6 +240,7 @@ impl Site {
             name: id,
             kind: HoldingKind::Running,
             left: selection.shares.len() as u32,
+            request,
             selection: selection.clone(),
             freed: TargetSet::new(),
             started: now,
@@ -287,7 +294,7 @@ impl Site {
         self.settle_at = next.unwrap_or(Timestamp::NEVER);
     }
 
-    fn carry_out(&mut self, now: Timestamp, order: Order, effects: &mut Vec<Effect>) {
+    pub(super) fn carry_out(&mut self, now: Timestamp, order: Order, effects: &mut Vec<Effect>) {
         let name = |site: &Site, queue: QueueId| site.queue(queue).name.clone();
         let changed = |site: &Site, queue: QueueId, what: &'static str, detail: String| Effect::QueueChanged {
             queue: name(site, queue),
@@ -387,7 +394,9 @@ impl Holders for Held<'_> {
     }
 
     fn held_by_other(&self, target: TargetId, queue: QueueId) -> bool {
-        self.ledger.holders(target).iter().any(|h| self.jobs.holding(*h).queue != queue)
+        // A job in quarantine belongs to no queue, since no scheduler knows it.
+        let other = |h: &u32| self.jobs.holding(*h).queue != queue || self.jobs.holding(*h).quarantined;
+        self.ledger.holders(target).iter().any(other)
     }
 
     fn planned_end(&self, target: TargetId) -> Timestamp {

@@ -1,0 +1,84 @@
+//! Properties of a pass, checked by running it again on copies: progress (I10) and kept promises (I9).
+//!
+//! Decides nothing and changes nothing. Costs a copy of a scheduler and one or two passes per queue.
+
+use super::state::Site;
+use super::violation::{Invariant, Violation};
+use crate::base::{JobId, Timestamp};
+use crate::config::QueuePolicy;
+use crate::scheduler::{Input, Output, Scheduler};
+
+impl Site {
+    /// I10: after a pass that is done, a pass over all jobs from the start, at the same time, starts nothing more.
+    ///
+    /// Left out are queues with a queue-depth, in which jobs that started let others come within the depth. Under
+    /// conservative-compress the same pass is repeated instead: a sweep belongs to a release.
+    pub fn check_progress(&self, now: Timestamp) -> Vec<Violation> {
+        let mut found = Vec::new();
+        for queue in self.queues.iter().filter(|q| q.started) {
+            let Some(scheduler) = queue.scheduler.as_ref().filter(|s| !s.needs_pass(now)) else { continue };
+            if scheduler.settings().queue_depth.is_some() {
+                continue;
+            }
+            let mut copy = scheduler.clone();
+            let mut answers = Vec::new();
+            if scheduler.settings().queue_policy != QueuePolicy::ConservativeCompress {
+                copy.handle(now, Input::Prioritize(Vec::new()), &mut answers);
+            }
+            copy.handle(now, Input::Pass { budget: usize::MAX }, &mut answers);
+            let started: Vec<JobId> = answers.iter().filter_map(granted).collect();
+            if !started.is_empty() {
+                let text = format!("queue {} is done, but another pass starts jobs {started:?}", queue.name);
+                found.push(Violation::new(Invariant::I10, text));
+            }
+        }
+        found
+    }
+
+    /// I9: of each queue that is about to run a pass, the planned start of one job, with all jobs behind it and without.
+    ///
+    /// The job is picked by the time, so that the same input checks the same jobs. Left out is conservative-compress,
+    /// where the reservations of later jobs are older than the pass and move in it.
+    pub fn check_promise(&self, now: Timestamp) -> Vec<Violation> {
+        let mut found = Vec::new();
+        for queue in self.queues.iter().filter(|q| q.started) {
+            let Some(scheduler) = queue.scheduler.as_ref().filter(|s| s.needs_pass(now)) else { continue };
+            if scheduler.settings().queue_policy == QueuePolicy::ConservativeCompress {
+                continue;
+            }
+            let planned = plans_after_pass(scheduler.clone(), now);
+            if planned.is_empty() {
+                continue;
+            }
+            let pick = (now.micros() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+            let (job, at) = planned[pick as usize % planned.len()];
+            let mut alone = scheduler.clone();
+            let behind: Vec<JobId> = scheduler.waiting().map(|w| w.job.id).skip_while(|id| *id != job).skip(1).collect();
+            let mut answers = Vec::new();
+            for id in behind {
+                alone.handle(now, Input::Cancel(id), &mut answers);
+            }
+            let again = plans_after_pass(alone, now).into_iter().find(|(id, _)| *id == job).map(|(_, at)| at);
+            if again != Some(at) {
+                let text = format!(
+                    "queue {} plans job {job} for {at}, but for {again:?} when the jobs behind it are taken away",
+                    queue.name
+                );
+                found.push(Violation::new(Invariant::I9, text));
+            }
+        }
+        found
+    }
+}
+
+fn granted(answer: &Output) -> Option<JobId> {
+    match answer {
+        Output::Alloc { job, .. } => Some(*job),
+        _ => None,
+    }
+}
+
+fn plans_after_pass(mut scheduler: Scheduler, now: Timestamp) -> Vec<(JobId, Timestamp)> {
+    scheduler.handle(now, Input::Pass { budget: usize::MAX }, &mut Vec::new());
+    scheduler.waiting().filter_map(|w| w.planned.map(|at| (w.job.id, at))).collect()
+}

@@ -1,0 +1,311 @@
+//! All state of a site as a value that can be stored, and a site made from it again.
+//!
+//! Decides what has to be on record: ownership, claims, take stamps, overrides, epochs, jobs and what they hold. The
+//! schedulers are not stored: they are rebuilt by our own hello, with freed targets, pending jobs in order, planned
+//! starts and overrun counts, and decide the same (I8). The graph and its properties are kept by who keeps the
+//! inventory, and given at the restore.
+//!
+//! A restored site neither reconciles nor schedules until [`Event::HelloDone`](super::Event::HelloDone): running jobs
+//! are reported before ([`Event::Hello`](super::Event::Hello)); those on record need not be, and go on either way.
+
+use super::calendar::{PlannedDrain, PlannedSwitch};
+use super::event::Effect;
+use super::job::{Counts, Holding, Job, JobTable};
+use super::nodes::Drained;
+use super::queue::{Places, Queue};
+use super::rules::Rules;
+use super::state::{Site, SiteOptions};
+use super::violation::Violation;
+use crate::base::{Epoch, JobId, QueueId, TargetId, TargetSet, Timestamp, Windows};
+use crate::config::{Config, QueueConfig};
+use crate::coordinator::Coordinator;
+use crate::graph::{Graph, Properties};
+use crate::scheduler::{HelloJob, Input, JobRequest, Scheduler};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The version that is written.
+pub const SNAPSHOT_VERSION: u32 = 1;
+
+/// A site on record.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// [`SNAPSHOT_VERSION`] of the program that wrote it.
+    pub version: u32,
+    now: Timestamp,
+    config: Config,
+    queues: Vec<QueueRecord>,
+    coordinator: Coordinator,
+    jobs: Vec<Job>,
+    holdings: Vec<HoldingRecord>,
+    names_used: u32,
+    counts: Counts,
+    answering: TargetSet,
+    drained: BTreeMap<TargetId, Drained>,
+    planned_drains: Vec<PlannedDrain>,
+    planned_switches: BTreeMap<String, PlannedSwitch>,
+    violations: Vec<Violation>,
+    checked: u64,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+struct QueueRecord {
+    id: QueueId,
+    config: QueueConfig,
+    parent: Option<QueueId>,
+    enabled: bool,
+    disable_reason: String,
+    started: bool,
+    stop_reason: String,
+    removed: bool,
+    gone: bool,
+    members: TargetSet,
+    epoch: Epoch,
+    places: Places,
+    has_scheduler: bool,
+    windows: Windows,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+struct HoldingRecord {
+    holding: Holding,
+    overruns: u32,
+}
+
+/// Why a site cannot be restored.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// Written by a program that knows more.
+    #[error("expected a snapshot of version {SNAPSHOT_VERSION} or earlier, found version {0}")]
+    Version(u32),
+    /// The inventory is not that of the snapshot.
+    #[error("expected a graph with targets {expected}, as in the snapshot; found {found}")]
+    Inventory {
+        /// The targets on record.
+        expected: TargetSet,
+        /// The targets of the graph.
+        found: TargetSet,
+    },
+    /// The snapshot contradicts itself.
+    #[error("the snapshot contradicts itself: {0}")]
+    Broken(String),
+}
+
+impl Site {
+    /// All state as of now.
+    pub fn snapshot(&self) -> Snapshot {
+        let planned = self.plans();
+        let mut jobs: Vec<Job> = self.jobs.iter().map(|(_, job)| job.clone()).collect();
+        for job in jobs.iter_mut().filter(|j| j.in_scheduler) {
+            job.planned = planned.get(&job.id).copied().unwrap_or(Timestamp::NEVER);
+        }
+        let overruns: BTreeMap<(QueueId, JobId), u32> = self
+            .queues
+            .iter()
+            .flat_map(|q| q.scheduler.iter().flat_map(|s| s.running()).map(|r| ((q.id, r.job.id), r.overruns)))
+            .collect();
+        let record = |(_, holding): (u32, &Holding)| HoldingRecord {
+            overruns: overruns.get(&(holding.queue, holding.name)).copied().unwrap_or(0),
+            holding: holding.clone(),
+        };
+        Snapshot {
+            version: SNAPSHOT_VERSION,
+            now: self.now,
+            config: Config::clone(&self.config),
+            queues: self.queues.iter().map(record_of).collect(),
+            coordinator: self.coordinator.clone(),
+            jobs,
+            holdings: self.jobs.holdings().map(record).collect(),
+            names_used: self.jobs.names_used,
+            counts: self.jobs.counts,
+            answering: self.answering.clone(),
+            drained: self.drained.clone(),
+            planned_drains: self.planned_drains.clone(),
+            planned_switches: self.planned_switches.clone(),
+            violations: self.violations.clone(),
+            checked: self.checked,
+        }
+    }
+
+    /// The planned starts that the schedulers hold.
+    pub(super) fn plans(&self) -> BTreeMap<JobId, Timestamp> {
+        let waiting = self.queues.iter().flat_map(|q| q.scheduler.iter().flat_map(Scheduler::waiting));
+        waiting.filter_map(|w| w.planned.map(|at| (w.job.id, at))).collect()
+    }
+
+    /// A site made from a snapshot. The effects are the ups and downs that the schedulers were told again.
+    ///
+    /// # Errors
+    /// A later version, another inventory, a snapshot whose parts do not fit each other.
+    pub fn restore(
+        snapshot: Snapshot,
+        graph: Arc<Graph>,
+        properties: Arc<Properties>,
+        options: SiteOptions,
+        effects: &mut Vec<Effect>,
+    ) -> Result<Self, RestoreError> {
+        if snapshot.version > SNAPSHOT_VERSION {
+            return Err(RestoreError::Version(snapshot.version));
+        }
+        if snapshot.coordinator.inventory() != graph.targets() {
+            let (expected, found) = (snapshot.coordinator.inventory().clone(), graph.targets().clone());
+            return Err(RestoreError::Inventory { expected, found });
+        }
+        let now = snapshot.now;
+        let mut site = Site::empty(graph, properties, Arc::new(snapshot.config), options);
+        site.now = now;
+        site.coordinator = snapshot.coordinator;
+        site.answering = snapshot.answering;
+        site.drained = snapshot.drained;
+        site.planned_drains = snapshot.planned_drains;
+        site.planned_switches = snapshot.planned_switches;
+        site.violations = snapshot.violations;
+        site.checked = snapshot.checked;
+        site.recovering = true;
+        for record in snapshot.queues {
+            site.restore_queue(now, record, effects)?;
+        }
+        let (names_used, counts) = (snapshot.names_used, snapshot.counts);
+        site.restore_jobs(snapshot.jobs, &snapshot.holdings)?;
+        (site.jobs.names_used, site.jobs.counts) = (names_used, counts);
+        site.report_jobs(now, &snapshot.holdings, effects)?;
+        for order in site.coordinator.begin_recovery() {
+            site.carry_out(now, order, effects);
+        }
+        (site.unsettled, site.windows_stale) = (true, true);
+        Ok(site)
+    }
+
+    fn restore_queue(
+        &mut self,
+        now: Timestamp,
+        record: QueueRecord,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), RestoreError> {
+        let id = record.id;
+        if id.index() != self.queues.len() {
+            return Err(RestoreError::Broken(format!("queue id {id} stands at place {}", self.queues.len())));
+        }
+        let name: Arc<str> = record.config.name.as_str().into();
+        if !record.removed {
+            self.names.insert(name.clone(), id);
+        }
+        let settings = record.config.policy.scheduler.clone();
+        self.queues.push(Queue {
+            id,
+            name,
+            rules: Rules::of(&record.config.policy),
+            config: record.config,
+            parent: record.parent,
+            enabled: record.enabled,
+            disable_reason: record.disable_reason,
+            started: record.started,
+            stop_reason: record.stop_reason,
+            removed: record.removed,
+            gone: record.gone,
+            members: record.members,
+            epoch: record.epoch,
+            windows: Arc::new(record.windows),
+            scheduler: record.has_scheduler.then(|| Scheduler::new(settings)),
+            places: record.places,
+            waiting: 0,
+            holdings: 0,
+            answers: Vec::new(),
+            pass: None,
+        });
+        self.acquire(now, id, effects);
+        let windows = self.queue(id).windows.clone();
+        self.tell(now, id, Input::Windows(windows), effects);
+        Ok(())
+    }
+
+    /// Enters jobs and holdings; the references between them are made anew.
+    fn restore_jobs(&mut self, jobs: Vec<Job>, holdings: &[HoldingRecord]) -> Result<(), RestoreError> {
+        let mut table = JobTable::default();
+        let queues = self.queues.len();
+        for mut job in jobs {
+            let homeless = job.queue == super::jobs::NO_QUEUE && job.state.is_final();
+            if !homeless && (job.queue.index() >= queues || job.home.index() >= queues) {
+                return Err(RestoreError::Broken(format!("job {} is in queue id {}", job.id, job.queue)));
+            }
+            job.holding = super::job::NO_HOLDING;
+            if table.slot(job.id).is_some() {
+                return Err(RestoreError::Broken(format!("job {} is there twice", job.id)));
+            }
+            table.add(job);
+        }
+        for HoldingRecord { holding, .. } in holdings {
+            if holding.slot as usize >= table.len() || holding.queue.index() >= queues {
+                return Err(RestoreError::Broken(format!("holding {} has no job or no queue", holding.name)));
+            }
+            table.restore_holding(holding.clone());
+        }
+        self.jobs = table;
+        Ok(())
+    }
+
+    /// Tells ledger and schedulers what is held and who waits.
+    fn report_jobs(
+        &mut self,
+        now: Timestamp,
+        holdings: &[HoldingRecord],
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), RestoreError> {
+        for (index, HoldingRecord { holding, overruns }) in holdings.iter().enumerate() {
+            let index = index as u32;
+            let mut held = crate::matcher::Selection::clone(&holding.selection);
+            held.shares.retain(|s| !holding.freed.contains(s.target));
+            self.queue_mut(holding.queue).holdings += 1;
+            if holding.quarantined {
+                self.ledger.quarantine(index, held.targets());
+                continue;
+            }
+            self.ledger.found(index, &held).map_err(|violation| RestoreError::Broken(violation.text))?;
+            let job = self.jobs.job(holding.slot);
+            let hello = HelloJob {
+                job: JobRequest {
+                    id: holding.name,
+                    priority: job.priority,
+                    submitted: job.submitted,
+                    limit: holding.limit,
+                    request: holding.request.clone(),
+                },
+                selection: holding.selection.clone(),
+                freed: holding.freed.clone(),
+                started: holding.started,
+                overruns: *overruns,
+            };
+            self.tell(now, holding.queue, Input::Hello(Box::new(hello)), effects);
+        }
+        let waiting: Vec<(u32, Timestamp)> =
+            self.jobs.iter().filter(|(_, j)| j.in_scheduler).map(|(slot, j)| (slot, j.planned)).collect();
+        for (slot, _) in &waiting {
+            self.enqueue(now, *slot, effects);
+        }
+        for (slot, at) in waiting.iter().filter(|(_, at)| !at.is_never()) {
+            let job = self.jobs.job(*slot);
+            self.tell(now, job.home, Input::Planned { job: job.id, at: *at }, effects);
+        }
+        Ok(())
+    }
+}
+
+fn record_of(queue: &Queue) -> QueueRecord {
+    QueueRecord {
+        id: queue.id,
+        config: queue.config.clone(),
+        parent: queue.parent,
+        enabled: queue.enabled,
+        disable_reason: queue.disable_reason.clone(),
+        started: queue.started,
+        stop_reason: queue.stop_reason.clone(),
+        removed: queue.removed,
+        gone: queue.gone,
+        members: queue.members.clone(),
+        epoch: queue.epoch,
+        places: queue.places,
+        has_scheduler: queue.scheduler.is_some(),
+        windows: Windows::clone(&queue.windows),
+    }
+}

@@ -1,0 +1,540 @@
+//! A site under random events: every invariant is checked after every step.
+//!
+//! Each case drives two sites. The *twin* gets the same events in a pool of three threads, in passes of small budgets
+//! where the first has unlimited ones at times; what both decide must agree (I7). At a restart the first site is
+//! restored from its snapshot, through JSON, while the twin lives on: from then on their agreement says that a
+//! restored site decides as the one that it replaces (I8). I1–I6 are checked by the audit inside the site and by an
+//! observer of events and effects; I9 and I10 by passes on copies, and across passes by the planned starts that are
+//! seen. A refused event must have changed nothing.
+//!
+//! `PROPTEST_CASES` sets the number of cases, 64 if not set.
+
+use proptest::prelude::*;
+use sluice::base::{Duration, JobId, Priority, TargetSet, Timestamp};
+use sluice::config::{Config, Members, PolicyConfig, QueueConfig, QueuePolicy};
+use sluice::formats::count::Count;
+use sluice::formats::hostlist::Hostlist;
+use sluice::formats::r::R;
+use sluice::graph::{Graph, Properties};
+use sluice::matcher::{Amount, Freed, Request, Selection, Shape};
+use sluice::site::{
+    Effect, Event, Found, GroupMode, JobState, Observer, Outcome, PendingFate, Site, SiteOptions, Snapshot, StartMode,
+    Submission, SwitchSpec,
+};
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+const NODES: u32 = 6;
+const NAMES: [&str; 4] = ["batch", "debug", "night", "dat"];
+
+/// What happens; numbers pick among what there is then.
+#[derive(Clone, Debug)]
+enum Op {
+    Submit { queue: u8, shape: u8, nodes: u8, limit: u8, priority: u8 },
+    End { pick: u8, failed: bool },
+    Free { pick: u8, mask: u8 },
+    Requeue(u8),
+    Cancel(u8),
+    Prioritize(u8, u8),
+    Relimit(u8, u8),
+    Move(u8, u8),
+    Create(u8, Setup),
+    Change(u8, Setup),
+    Remove(u8, u8),
+    Enable(u8, bool),
+    Start { queue: u8, take: bool, group: Option<(u8, Option<u8>)> },
+    Stop(u8, bool),
+    Switch { release: u8, start: u8 },
+    Plan { after: u8, name: u8, release: u8, start: u8 },
+    Unplan(u8),
+    Offline(u8),
+    Online(u8),
+    Drain(u8, Option<u8>),
+    Undrain(u8),
+    AddHost,
+    RemoveTargets(u8),
+    Found { queue: u8, mask: u8 },
+    Restart,
+    Wait(u8),
+    Wake,
+}
+
+/// How a queue is configured.
+#[derive(Clone, Debug)]
+struct Setup {
+    mask: u8,
+    policy: u8,
+    precedence: u8,
+    take: bool,
+    horizon: u8,
+    parent: Option<u8>,
+}
+
+fn setup() -> impl Strategy<Value = Setup> {
+    let parent = prop_oneof![6 => Just(None), 1 => (0u8..4).prop_map(Some)];
+    (any::<u8>(), 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent).prop_map(
+        |(mask, policy, precedence, take, horizon, parent)| Setup { mask, policy, precedence, take, horizon, parent },
+    )
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let q = 0u8..5;
+    let group = prop_oneof![3 => Just(None), 1 => (1u8..60, proptest::option::of(1u8..4)).prop_map(Some)];
+    prop_oneof![
+        30 => (q.clone(), 0u8..8, 1u8..7, 0u8..60, 0u8..12)
+            .prop_map(|(queue, shape, nodes, limit, priority)| Op::Submit { queue, shape, nodes, limit, priority }),
+        20 => (any::<u8>(), any::<bool>()).prop_map(|(pick, failed)| Op::End { pick, failed }),
+        20 => (any::<u8>(), any::<u8>()).prop_map(|(pick, mask)| Op::Free { pick, mask }),
+        3 => any::<u8>().prop_map(Op::Requeue),
+        3 => any::<u8>().prop_map(Op::Cancel),
+        2 => (any::<u8>(), 0u8..32).prop_map(|(a, b)| Op::Prioritize(a, b)),
+        2 => (any::<u8>(), 1u8..80).prop_map(|(a, b)| Op::Relimit(a, b)),
+        2 => (any::<u8>(), q.clone()).prop_map(|(a, b)| Op::Move(a, b)),
+        4 => (q.clone(), setup()).prop_map(|(a, b)| Op::Create(a, b)),
+        3 => (q.clone(), setup()).prop_map(|(a, b)| Op::Change(a, b)),
+        2 => (q.clone(), 0u8..8).prop_map(|(a, b)| Op::Remove(a, b)),
+        2 => (q.clone(), any::<bool>()).prop_map(|(a, b)| Op::Enable(a, b)),
+        9 => (q.clone(), any::<bool>(), group).prop_map(|(queue, take, group)| Op::Start { queue, take, group }),
+        5 => (q.clone(), any::<bool>()).prop_map(|(a, b)| Op::Stop(a, b)),
+        3 => (q.clone(), q.clone()).prop_map(|(release, start)| Op::Switch { release, start }),
+        4 => (1u8..80, 0u8..3, q.clone(), q.clone())
+            .prop_map(|(after, name, release, start)| Op::Plan { after, name, release, start }),
+        1 => (0u8..3).prop_map(Op::Unplan),
+        3 => any::<u8>().prop_map(Op::Offline),
+        4 => any::<u8>().prop_map(Op::Online),
+        3 => (any::<u8>(), proptest::option::of(0u8..60)).prop_map(|(a, b)| Op::Drain(a, b)),
+        3 => any::<u8>().prop_map(Op::Undrain),
+        1 => Just(Op::AddHost),
+        1 => any::<u8>().prop_map(Op::RemoveTargets),
+        1 => (q, any::<u8>()).prop_map(|(queue, mask)| Op::Found { queue, mask }),
+        3 => Just(Op::Restart),
+        10 => (0u8..20).prop_map(Op::Wait),
+        8 => Just(Op::Wake),
+    ]
+}
+
+/// A few queues to begin with, all targets up, two of the queues started.
+fn prelude() -> Vec<Op> {
+    let setup = |mask, policy, precedence, take, parent| Setup { mask, policy, precedence, take, horizon: 0, parent };
+    vec![
+        Op::Create(0, setup(0, 1, 0, false, None)),
+        Op::Create(1, setup(0b111, 3, 1, false, None)),
+        Op::Create(2, setup(0, 4, 0, true, None)),
+        Op::Create(3, setup(0, 0, 0, false, Some(0))),
+        Op::Online(0xff),
+        Op::Start { queue: 0, take: false, group: None },
+        Op::Start { queue: 3, take: false, group: None },
+    ]
+}
+
+fn queue_name(n: u8) -> String {
+    NAMES.get(n as usize).map_or_else(|| format!("no{n}"), ToString::to_string)
+}
+
+fn queue_config(n: u8, setup: &Setup) -> QueueConfig {
+    let mut policy = PolicyConfig::default();
+    let settings = &mut policy.scheduler;
+    settings.queue_policy = [
+        QueuePolicy::Fcfs,
+        QueuePolicy::Easy,
+        QueuePolicy::Hybrid,
+        QueuePolicy::Conservative,
+        QueuePolicy::ConservativeCompress,
+    ][setup.policy as usize];
+    settings.reservation_depth = 2;
+    settings.precedence = i32::from(setup.precedence);
+    settings.horizon = ["strict", "soft", "off"][setup.horizon as usize].parse().expect("a horizon");
+    settings.overlap = if setup.take { "take" } else { "refuse" }.parse().expect("an overlap");
+    let hosts: Vec<String> = (0..NODES).filter(|t| setup.mask >> t & 1 == 1).map(|t| format!("node{t}")).collect();
+    let members = if setup.parent.is_some() || hosts.is_empty() {
+        Members::All
+    } else {
+        Members::Hosts(Hostlist::parse(&hosts.join(",")).expect("a hostlist"))
+    };
+    QueueConfig { name: queue_name(n), members, parent: setup.parent.map(queue_name), policy }
+}
+
+/// The targets of the inventory whose places are in a mask.
+fn pick_targets(site: &Site, mask: u8) -> TargetSet {
+    site.inventory().iter().enumerate().filter(|(n, _)| mask >> (n % 8) & 1 == 1).map(|(_, t)| t).collect()
+}
+
+fn pick_job(site: &Site, pick: u8, is: impl Fn(JobId) -> bool) -> Option<JobId> {
+    let jobs: Vec<JobId> = site.all_jobs().map(|j| j.id).filter(|id| is(*id)).collect();
+    (!jobs.is_empty()).then(|| jobs[pick as usize % jobs.len()])
+}
+
+/// The same work twice over, and what is known beside it.
+struct Machine {
+    site: Site,
+    twin: Site,
+    observer: Observer,
+    now: Timestamp,
+    next_id: u64,
+    next_rank: u32,
+    steps: usize,
+}
+
+static POOL: LazyLock<rayon::ThreadPool> =
+    LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("a thread pool"));
+
+fn new_site() -> Site {
+    let mut config = Config::default();
+    config.policy.scheduler.queue_policy = QueuePolicy::Easy;
+    let graph = Arc::new(Graph::uniform(NODES, 2, 0).expect("a small graph"));
+    let options = SiteOptions { check_ledger: true, annotate: true };
+    Site::new(graph, Arc::new(Properties::new()), Arc::new(config), options).expect("a site").with_threads_from(1)
+}
+
+impl Machine {
+    fn new() -> Self {
+        let site = new_site();
+        Self {
+            twin: site.clone(),
+            observer: Observer::new(site.graph()),
+            site,
+            now: Timestamp::ZERO,
+            next_id: 1,
+            next_rank: NODES,
+            steps: 0,
+        }
+    }
+
+    fn run(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        let before = self.promises();
+        match op {
+            Op::Restart => self.restart()?,
+            Op::Wait(seconds) => self.now = self.now + Duration::from_secs((*seconds).into()),
+            Op::Wake => {
+                let at = self.site.next_wakeup(self.now);
+                self.now = self.now.max(at.unwrap_or(self.now));
+            }
+            op => {
+                for event in self.events(op) {
+                    self.apply(&event)?;
+                }
+            }
+        }
+        self.step()?;
+        if matches!(op, Op::Submit { priority: 0..=8, .. } | Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake) {
+            self.kept(&before)?;
+        }
+        Ok(())
+    }
+
+    /// Tells both sites; they agree, and a refusal changes nothing.
+    fn apply(&mut self, event: &Event) -> Result<(), TestCaseError> {
+        let before = self.site.snapshot();
+        let (mut effects, mut shadow) = (Vec::new(), Vec::new());
+        let answer = self.site.apply(self.now, event.clone(), &mut effects);
+        let other = self.twin.apply(self.now, event.clone(), &mut shadow);
+        prop_assert_eq!(&answer, &other, "I7/I8: {:?}", event);
+        prop_assert_eq!(plain(&effects), plain(&shadow), "I7/I8: {:?}", event);
+        match answer {
+            Ok(()) => self.observer.event(event, &effects, self.site.graph()),
+            Err(error) => {
+                prop_assert!(effects.is_empty());
+                prop_assert!(!error.to_string().is_empty());
+                prop_assert_eq!(self.site.snapshot(), before, "refused: {}", error);
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<(), TestCaseError> {
+        self.steps += 1;
+        let (mut effects, mut shadow) = (Vec::new(), Vec::new());
+        for _ in 0..1000 {
+            if !self.site.schedule(self.now, usize::MAX, &mut effects).more {
+                break;
+            }
+        }
+        let (twin, now) = (&mut self.twin, self.now);
+        let end = POOL.install(|| twin.schedule(now, usize::MAX, &mut shadow));
+        prop_assert!(!end.more);
+        prop_assert_eq!(plain(&effects), plain(&shadow), "I7/I8");
+        self.observer.effects(&effects, self.site.graph());
+        self.check()
+    }
+
+    fn check(&mut self) -> Result<(), TestCaseError> {
+        self.observer.compare(&self.site);
+        prop_assert_eq!(self.observer.take_violations(), vec![]);
+        prop_assert_eq!(self.site.violations(), &[]);
+        prop_assert_eq!(self.twin.violations(), &[]);
+        prop_assert_eq!(self.site.counts(), self.twin.counts());
+        prop_assert_eq!(self.site.counts().sum(), self.site.counts().submitted);
+        if let Some(at) = self.site.next_wakeup(self.now) {
+            prop_assert!(at > self.now, "after a step there is nothing to do at once");
+        }
+        Ok(())
+    }
+
+    /// The first site goes on from its snapshot, read back from JSON.
+    fn restart(&mut self) -> Result<(), TestCaseError> {
+        let text = serde_json::to_string(&self.site.snapshot()).expect("a snapshot is JSON");
+        let snapshot: Snapshot = serde_json::from_str(&text).expect("it reads back");
+        prop_assert_eq!(&snapshot, &self.site.snapshot());
+        let (graph, properties) = (self.site.graph().clone(), self.site.properties().clone());
+        let options = SiteOptions { check_ledger: true, annotate: true };
+        let mut effects = Vec::new();
+        let restored = Site::restore(snapshot, graph, properties, options, &mut effects);
+        let mut restored = restored.map_err(|e| TestCaseError::fail(e.to_string()))?.with_threads_from(1);
+        prop_assert!(!restored.schedule(self.now, usize::MAX, &mut effects).more);
+        prop_assert!(!effects.iter().any(|e| matches!(e, Effect::Start { .. })), "nothing starts before all is reported");
+        let running: Vec<Found> = restored.all_jobs().filter(|j| j.state == JobState::Running).map(|j| found_of(&restored, j.id)).collect();
+        for found in running {
+            let answer = restored.apply(self.now, Event::Hello(Box::new(found)), &mut effects);
+            prop_assert_eq!(answer, Ok(()));
+        }
+        let answer = restored.apply(self.now, Event::HelloDone, &mut effects);
+        prop_assert_eq!(answer, Ok(()));
+        self.observer.effects(&effects, restored.graph());
+        self.site = restored;
+        Ok(())
+    }
+
+    /// The planned starts that must not move later: all under conservative-compress, that of the head under easy.
+    fn promises(&self) -> BTreeMap<JobId, Timestamp> {
+        let planned = self.site.all_jobs().filter(|j| j.state == JobState::Pending && !j.planned.is_never());
+        let firm = planned.filter(|j| {
+            let name = self.site.queue_name(j.home).map(|n| n.to_string()).unwrap_or_default();
+            let policy = self.site.queue_config(&name).map(|c| c.policy.scheduler.queue_policy);
+            matches!(policy, Some(QueuePolicy::Easy | QueuePolicy::ConservativeCompress))
+        });
+        firm.map(|j| (j.id, j.planned)).collect()
+    }
+
+    /// I9 across passes, where nothing happened that excuses a delay.
+    fn kept(&self, before: &BTreeMap<JobId, Timestamp>) -> Result<(), TestCaseError> {
+        let calm = self.site.donation_views().is_empty()
+            && self.site.planned_switches().next().is_none()
+            && self.site.planned_drains().is_empty()
+            && self.site.coordinator().groups().next().is_none()
+            && self.site.inventory().iter().filter_map(|t| self.site.target_view(t)).all(|t| {
+                t.holders.iter().all(|h| h.planned_end > self.now && h.what == "running")
+            });
+        if !calm {
+            return Ok(());
+        }
+        for (id, at) in before {
+            let Some(job) = self.site.job(*id).filter(|j| j.state == JobState::Pending) else { continue };
+            prop_assert!(job.planned <= *at, "I9: job {} was planned for {}, now for {}", id, at, job.planned);
+        }
+        Ok(())
+    }
+
+    fn events(&mut self, op: &Op) -> Vec<Event> {
+        let site = &self.site;
+        let job = |pick: u8| pick_job(site, pick, |_| true);
+        let state = |id: JobId| site.job(id).map(|j| j.state);
+        let one = |event: Option<Event>| event.into_iter().collect::<Vec<_>>();
+        match op {
+            Op::Submit { queue, shape, nodes, limit, priority } => {
+                let id = JobId(self.next_id);
+                // Now and then an id that is taken.
+                self.next_id += u64::from(*shape != 7 || *nodes != 6);
+                vec![Event::Submit(Box::new(Submission {
+                    id,
+                    queue: Some(queue_name(*queue)).filter(|_| *limit != 1),
+                    priority: Priority(if *priority > 8 { 16 + u32::from(*priority) } else { 16 }),
+                    userid: 1000,
+                    limit: Some(Duration::from_secs((*limit).into())),
+                    request: Ok(request(*shape, (*nodes).into())),
+                }))]
+            }
+            Op::End { pick, failed } => {
+                let running = pick_job(site, *pick, |id| state(id) == Some(JobState::Running)).or_else(|| job(*pick));
+                let outcome = if *failed { Outcome::Failed } else { Outcome::Completed };
+                one(running.map(|job| Event::End { job, outcome }))
+            }
+            Op::Free { pick, mask } => {
+                let held = pick_job(site, *pick, |id| matches!(state(id), Some(JobState::Ended(_))) && site.selection(id).is_some());
+                let requeued = pick_job(site, *pick, |id| site.job(id).is_some_and(|j| j.requeues > 0));
+                let job = if mask % 4 == 3 { requeued.or(held) } else { held }.or_else(|| job(*pick));
+                one(job.map(|job| {
+                    let targets = pick_targets(site, *mask);
+                    let freed = if mask % 2 == 0 || targets.is_empty() {
+                        Freed::Rest
+                    } else {
+                        // Mostly targets that it holds.
+                        let has = site.selection(job).map(|s| s.target_set()).unwrap_or_default();
+                        let part = &targets & &has;
+                        Freed::Targets(if part.is_empty() { targets } else { part })
+                    };
+                    Event::Free { job, freed }
+                }))
+            }
+            Op::Requeue(pick) => {
+                one(pick_job(site, *pick, |id| state(id) == Some(JobState::Running)).map(|job| Event::Requeue { job }))
+            }
+            Op::Cancel(pick) => one(job(*pick).map(|job| Event::Cancel { job })),
+            Op::Prioritize(pick, p) => {
+                let jobs: Vec<_> = [*pick, pick.wrapping_add(3)].into_iter().filter_map(job).collect();
+                vec![Event::Prioritize { jobs: jobs.into_iter().map(|id| (id, Priority((*p).into()))).collect() }]
+            }
+            Op::Relimit(pick, limit) => {
+                one(job(*pick).map(|job| Event::Relimit { job, limit: Duration::from_secs((*limit).into()) }))
+            }
+            Op::Move(pick, queue) => one(job(*pick).map(|job| Event::MoveJob { job, queue: queue_name(*queue) })),
+            Op::Create(queue, setup) => {
+                vec![Event::QueueCreate { config: Box::new(queue_config(*queue, setup)) }]
+            }
+            Op::Change(queue, setup) => {
+                vec![Event::QueueChange { config: Box::new(queue_config(*queue, setup)) }]
+            }
+            Op::Remove(queue, fate) => {
+                let pending = match fate {
+                    0 | 1 => Some(PendingFate::Hold),
+                    2 => Some(PendingFate::Cancel),
+                    3 => None,
+                    to => Some(PendingFate::Move(queue_name(to - 4))),
+                };
+                vec![Event::QueueRemove { queue: queue_name(*queue), pending }]
+            }
+            Op::Enable(queue, true) => vec![Event::QueueEnable { queue: queue_name(*queue) }],
+            Op::Enable(queue, false) => {
+                vec![Event::QueueDisable { queue: queue_name(*queue), reason: "test".to_owned() }]
+            }
+            Op::Start { queue, take, group } => {
+                let group = group.map(|(after, min)| GroupMode {
+                    min: min.map(u32::from),
+                    give_up: self.now + Duration::from_secs(after.into()),
+                });
+                vec![Event::QueueStart { queue: queue_name(*queue), mode: StartMode { take: *take, group } }]
+            }
+            Op::Stop(queue, release) => {
+                vec![Event::QueueStop { queue: queue_name(*queue), release: *release, reason: "test".to_owned() }]
+            }
+            Op::Switch { release, start } => vec![Event::Switch(switch(*release, *start))],
+            Op::Plan { after, name, release, start } => vec![Event::Planned {
+                at: self.now + Duration::from_secs((*after).into()),
+                name: format!("plan{name}"),
+                switch: switch(*release, *start),
+            }],
+            Op::Unplan(name) => vec![Event::CancelPlanned { name: format!("plan{name}") }],
+            Op::Offline(mask) => vec![Event::Offline { targets: pick_targets(site, *mask) }],
+            Op::Online(mask) => vec![Event::Online { targets: pick_targets(site, *mask) }],
+            Op::Drain(mask, after) => vec![Event::Drain {
+                targets: pick_targets(site, *mask),
+                reason: "test".to_owned(),
+                at: after.map(|s| self.now + Duration::from_secs(s.into())),
+            }],
+            Op::Undrain(mask) => vec![Event::Undrain { targets: pick_targets(site, *mask) }],
+            Op::AddHost => {
+                let rank = self.next_rank;
+                self.next_rank += 1;
+                vec![Event::AddTargets { addition: Box::new(host(rank)), online: rank % 2 == 0 }]
+            }
+            Op::RemoveTargets(mask) => {
+                let some = pick_targets(site, *mask).iter().take(2).collect();
+                vec![Event::RemoveTargets { targets: some }]
+            }
+            Op::Found { queue, mask } => {
+                let targets = pick_targets(site, *mask);
+                if targets.is_empty() {
+                    return Vec::new();
+                }
+                let id = JobId(self.next_id);
+                self.next_id += 1;
+                let selection = Arc::new(Selection::whole(targets.iter(), 1));
+                vec![Event::Hello(Box::new(Found {
+                    id,
+                    queue: queue_name(*queue),
+                    priority: Priority(16),
+                    userid: 1000,
+                    submitted: self.now,
+                    started: self.now,
+                    limit: Duration::from_secs(30),
+                    request: request(0, targets.len() as u64),
+                    selection,
+                    freed: TargetSet::new(),
+                }))]
+            }
+            Op::Restart | Op::Wait(_) | Op::Wake => Vec::new(),
+        }
+    }
+}
+
+fn switch(release: u8, start: u8) -> SwitchSpec {
+    SwitchSpec { release: vec![queue_name(release)], start: vec![(queue_name(start), StartMode::default())] }
+}
+
+fn request(shape: u8, n: u64) -> Arc<Request> {
+    let slot = Amount { cores: 1, gpus: 0 };
+    let shape = match shape {
+        0..=4 | 7 => Shape::Whole { nodes: Count::fixed(n), at_least: Amount::default(), slots_per_node: 1 },
+        5 => Shape::Nodes { nodes: Count::fixed(n.min(3)), slots: Count::fixed(1), slot },
+        _ => Shape::Slots { slots: Count::fixed(n), slot },
+    };
+    Arc::new(Request { shape, constraint: None })
+}
+
+/// A host with two cores, as R.
+fn host(rank: u32) -> R {
+    let text = format!(
+        r#"{{"version":1,"execution":{{"R_lite":[{{"rank":"{rank}","children":{{"core":"0-1"}}}}],"nodelist":["node{rank}"],"starttime":0,"expiration":0}}}}"#
+    );
+    R::parse(&text).expect("an R")
+}
+
+/// What a running job is reported as.
+fn found_of(site: &Site, id: JobId) -> Found {
+    let job = site.job(id).expect("a known job");
+    Found {
+        id,
+        queue: site.queue_name(job.queue).expect("its queue").to_string(),
+        priority: job.priority,
+        userid: job.userid,
+        submitted: job.submitted,
+        started: job.started,
+        limit: job.limit,
+        request: job.request.clone().expect("it is not final"),
+        selection: site.selection(id).expect("it holds something").clone(),
+        freed: TargetSet::new(),
+    }
+}
+
+/// Effects without the stamps, which a restart moves on.
+fn plain(effects: &[Effect]) -> Vec<String> {
+    let text = |effect: &Effect| match effect {
+        Effect::Up { queue, targets, .. } => format!("up {queue} {targets}"),
+        Effect::Down { queue, targets, .. } => format!("down {queue} {targets}"),
+        other => format!("{other:?}"),
+    };
+    effects.iter().map(text).collect()
+}
+
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(64)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn invariants_hold_after_every_step(ops in proptest::collection::vec(op(), 1..80)) {
+        let mut machine = Machine::new();
+        for op in prelude().iter().chain(&ops) {
+            machine.run(op)?;
+        }
+    }
+}
+
+/// The machine does what it is meant to: long runs see starts, donations, requeues, quarantine, restarts.
+#[test]
+fn the_machine_covers_the_site() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::deterministic();
+    let ops = proptest::collection::vec(op(), 600).new_tree(&mut runner).expect("a sequence").current();
+    let mut machine = Machine::new();
+    for op in prelude().iter().chain(&ops) {
+        if let Err(error) = machine.run(op) {
+            panic!("step {}: {op:?}: {error}", machine.steps);
+        }
+    }
+    let counts = machine.site.counts();
+    assert!(counts.completed > 10 && counts.failed > 10 && counts.cancelled > 0 && counts.denied > 0, "{counts:?}");
+    assert!(counts.requeued > 0, "{counts:?}");
+}
