@@ -157,4 +157,3 @@ fn grow(seeds: &[Seed], first_rank: u32) -> Made {
 fn any_graph(first_rank: u32) -> impl Strategy<Value = Made> {
     prop::collection::vec(any_seed(), 1..40).prop_map(move |seeds| grow(&seeds, first_rank))
 }
-}
