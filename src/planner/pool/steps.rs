@@ -234,6 +234,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::base::testing::config(256))]
         #[test]
         fn blocks_keep_their_invariants(ops in prop::collection::vec((0i64..80, 1i64..30, 1i64..4, any::<bool>()), 1..200)) {
             let mut steps = Steps::new();
