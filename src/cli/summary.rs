@@ -129,50 +129,41 @@ fn head(text: &mut String, finished: &Finished) -> std::fmt::Result {
     writeln!(text, "Utilization  {:.6} over {} s ({makespan})", report.total.utilization, report.total.makespan_s)
 }
 
+/// States of jobs that a column stands for. All but the first are shown only where there are such jobs.
+type StateColumn = (&'static str, fn(&Figures) -> u64);
+
+const STATES: [StateColumn; 7] = [
+    ("completed", |f| f.jobs.completed),
+    ("failed", |f| f.jobs.failed),
+    ("cancelled", |f| f.jobs.cancelled),
+    ("denied", |f| f.jobs.denied),
+    ("pending", |f| f.jobs.pending),
+    ("held", |f| f.jobs.held),
+    ("running", |f| f.jobs.running),
+];
+
 fn queues(finished: &Finished, look: Look) -> Table {
-    let header = [
-        "queue",
-        "jobs",
-        "completed",
-        "failed",
-        "cancelled",
-        "denied",
-        "pending",
-        "held",
-        "running",
-        "mean wait",
-        "median",
-        "p95",
-        "max",
-        "slowdown",
-        "mean pending",
-        "utilization",
-    ];
+    let all = &finished.outcome.report.queues;
+    let mut states = STATES.to_vec();
+    states.retain(|(word, of)| *word == "completed" || all.values().any(|f| of(f) > 0));
+    let mut header = vec!["queue", "jobs"];
+    header.extend(states.iter().map(|(word, _)| *word));
+    header.extend(["mean wait", "median", "p95", "max", "slowdown", "mean pending", "utilization"]);
     let mut table = look.table(&header, 1);
-    for (name, f) in &finished.outcome.report.queues {
-        table.add_row(queue_row(name, f));
+    for (name, figures) in all {
+        table.add_row(queue_row(name, figures, &states));
     }
     table
 }
 
-fn queue_row(name: &str, f: &Figures) -> Vec<String> {
+fn queue_row(name: &str, f: &Figures, states: &[StateColumn]) -> Vec<String> {
     let jobs = &f.jobs;
-    let counts = [
-        jobs.submitted,
-        jobs.completed,
-        jobs.failed,
-        jobs.cancelled,
-        jobs.denied,
-        jobs.pending,
-        jobs.held,
-        jobs.running,
-    ];
     let waits = [f.wait_s.mean, f.wait_s.median, f.wait_s.p95, f.wait_s.max];
     // Little's law: how many jobs wait on average is how much waiting there is per time.
     let waited = f.wait_s.mean * (jobs.submitted - jobs.denied - jobs.pending - jobs.held) as f64;
     let mean_pending = if f.makespan_s > 0.0 { waited / f.makespan_s } else { 0.0 };
-    let mut row = vec![name.to_owned()];
-    row.extend(counts.iter().map(u64::to_string));
+    let mut row = vec![name.to_owned(), jobs.submitted.to_string()];
+    row.extend(states.iter().map(|(_, of)| of(f).to_string()));
     row.extend(waits.iter().map(|w| length(*w)));
     row.push(format!("{:.2}", f.bounded_slowdown.mean));
     row.push(format!("{mean_pending:.1}"));
