@@ -38,8 +38,7 @@ fn every_scenario_reads() {
 #[test]
 fn the_documented_example_reads() {
     let text = std::fs::read_to_string(root().join("docs/scenario.md")).expect("docs/scenario.md");
-    let examples: Vec<&str> =
-        text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let examples: Vec<&str> = text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert_eq!(examples.len(), 1);
     let scenario = Scenario::parse(examples[0], Path::new("docs/scenario.md")).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!((scenario.config.queues.len(), scenario.actions.len(), scenario.expectations.len()), (2, 2, 1));

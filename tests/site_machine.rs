@@ -216,7 +216,8 @@ impl Machine {
             }
         }
         self.step()?;
-        if matches!(op, Op::Submit { priority: 0..=8, .. } | Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake) {
+        if matches!(op, Op::Submit { priority: 0..=8, .. } | Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake)
+        {
             self.kept(&before)?;
         }
         Ok(())
@@ -281,8 +282,12 @@ impl Machine {
         let restored = Site::restore(snapshot, graph, properties, options, &mut effects);
         let mut restored = restored.map_err(|e| TestCaseError::fail(e.to_string()))?.with_threads_from(1);
         prop_assert!(!restored.schedule(self.now, usize::MAX, &mut effects).more);
-        prop_assert!(!effects.iter().any(|e| matches!(e, Effect::Start { .. })), "nothing starts before all is reported");
-        let running: Vec<Found> = restored.all_jobs().filter(|j| j.state == JobState::Running).map(|j| found_of(&restored, j.id)).collect();
+        prop_assert!(
+            !effects.iter().any(|e| matches!(e, Effect::Start { .. })),
+            "nothing starts before all is reported"
+        );
+        let running: Vec<Found> =
+            restored.all_jobs().filter(|j| j.state == JobState::Running).map(|j| found_of(&restored, j.id)).collect();
         for found in running {
             let answer = restored.apply(self.now, Event::Hello(Box::new(found)), &mut effects);
             prop_assert_eq!(answer, Ok(()));
@@ -311,9 +316,12 @@ impl Machine {
             && self.site.planned_switches().next().is_none()
             && self.site.planned_drains().is_empty()
             && self.site.coordinator().groups().next().is_none()
-            && self.site.inventory().iter().filter_map(|t| self.site.target_view(t)).all(|t| {
-                t.holders.iter().all(|h| h.planned_end > self.now && h.what == "running")
-            });
+            && self
+                .site
+                .inventory()
+                .iter()
+                .filter_map(|t| self.site.target_view(t))
+                .all(|t| t.holders.iter().all(|h| h.planned_end > self.now && h.what == "running"));
         if !calm {
             return Ok(());
         }
@@ -349,7 +357,9 @@ impl Machine {
                 one(running.map(|job| Event::End { job, outcome }))
             }
             Op::Free { pick, mask } => {
-                let held = pick_job(site, *pick, |id| matches!(state(id), Some(JobState::Ended(_))) && site.selection(id).is_some());
+                let held = pick_job(site, *pick, |id| {
+                    matches!(state(id), Some(JobState::Ended(_))) && site.selection(id).is_some()
+                });
                 let requeued = pick_job(site, *pick, |id| site.job(id).is_some_and(|j| j.requeues > 0));
                 let job = if mask % 4 == 3 { requeued.or(held) } else { held }.or_else(|| job(*pick));
                 one(job.map(|job| {
