@@ -94,7 +94,7 @@ struct Machine {
     runs: BTreeMap<JobId, Duration>,
     /// What was promised and may not move later.
     promises: BTreeMap<JobId, Timestamp>,
-    overruns: u32,
+    overruns: BTreeMap<JobId, u32>,
     kinds: Vec<(u32, u32)>,
 }
 
@@ -148,7 +148,7 @@ impl Machine {
             ends: BTreeMap::new(),
             runs: BTreeMap::new(),
             promises: BTreeMap::new(),
-            overruns: 0,
+            overruns: BTreeMap::new(),
             kinds,
         };
         if spice.constraints {
@@ -290,7 +290,10 @@ impl Machine {
             3 if self.spice.changes => limit + d(i64::from(run / 8)),
             _ => Duration::from_micros(limit.micros().min(30_000_000) / 100 * i64::from(run / 4 + 30)),
         };
-        let priority = if priority % 8 == 0 { 17 } else { 16 };
+        let priority = if priority % 8 == 1 { 17 } else { 16 };
+        if priority == 17 && self.bench.ledger.settings.queue_policy == QueuePolicy::Easy {
+            self.promises.clear();
+        }
         let id = self.next_id;
         self.next_id += 1;
         self.runs.insert(JobId(id), run);
@@ -316,15 +319,24 @@ impl Machine {
             if next > until {
                 break;
             }
-            self.bench.now = self.bench.now.max(next);
+            self.go_to(self.bench.now.max(next));
             let due: Vec<u64> = self.ends.iter().filter(|(_, e)| **e <= self.bench.now).map(|(id, _)| id.0).collect();
             due.into_iter().for_each(|id| self.finish(id));
             self.settle(usize::MAX);
             let again = self.bench.scheduler.next_wakeup();
             assert!(again.is_none_or(|at| at > self.bench.now), "a wakeup is served by a pass");
         }
-        self.bench.now = until;
+        self.go_to(until);
         self.settle(usize::MAX);
+    }
+
+    /// Targets that were to come with a window and did not are lost.
+    fn go_to(&mut self, now: Timestamp) {
+        let opens = |w: &Window| self.bench.now < w.from && w.from <= now;
+        if self.bench.ledger.windows.timelines.iter().flat_map(|t| &t.windows).any(opens) {
+            self.promises.clear();
+        }
+        self.bench.now = now;
     }
 
     /// Up is what the windows say.
@@ -411,11 +423,12 @@ impl Machine {
 
     /// I9 across passes.
     fn promises_are_kept(&mut self) {
-        let overruns = self.bench.scheduler.running().iter().map(|r| r.overruns).sum();
-        if self.overruns != overruns {
-            self.overruns = overruns;
+        let overruns: BTreeMap<JobId, u32> =
+            self.bench.scheduler.running().iter().map(|r| (r.job.id, r.overruns)).collect();
+        if overruns.iter().any(|(id, n)| *n > self.overruns.get(id).copied().unwrap_or(0)) {
             self.promises.clear();
         }
+        self.overruns = overruns;
         let policy = self.bench.ledger.settings.queue_policy;
         let planned = self.bench.scheduler.waiting().filter_map(|w| Some((w.job.id, w.planned?)));
         let planned: BTreeMap<JobId, Timestamp> = match policy {
@@ -443,6 +456,10 @@ impl Machine {
             matches!(why, Some(Reason::NoFiniteStart(_) | Reason::ExceedsWindow { .. }))
         };
         let waiting = ledger.waiting();
+        // Reservations that were made before a job with a higher priority came stay under conservative-compress.
+        if ledger.settings.queue_policy == QueuePolicy::ConservativeCompress {
+            return;
+        }
         let Some(first) = waiting.iter().find(|id| !aside(id)) else { return };
         let job = &ledger.jobs[first];
         let Shape::Whole { nodes, .. } = &job.request.request.shape else { return };

@@ -152,6 +152,15 @@ impl Profile {
         self.free_from(wanted, self.row_at(start), start, &admits)
     }
 
+    /// Whether a claim is free from `start` until `end`.
+    pub fn has(&self, claim: &[(ClassId, u32)], start: Timestamp, end: Timestamp) -> bool {
+        let first = self.row_at(start);
+        let rows = first..self.times.len();
+        rows.take_while(|row| *row == first || self.times[*row] < end).all(|row| {
+            claim.iter().all(|(class, n)| i64::from(self.free[row * self.width + *class as usize]) >= i64::from(*n))
+        })
+    }
+
     fn free_from(
         &self,
         wanted: &Wanted<'_>,

@@ -9,7 +9,7 @@ use sluice::formats::count::Count;
 use sluice::formats::r::R;
 use sluice::graph::{Graph, Properties};
 use sluice::matcher::{Amount, Extent, Freed, Request, Selection, Shape};
-use sluice::scheduler::{HelloJob, Input, JobRequest, Output, PassEnd, Scheduler};
+use sluice::scheduler::{Input, JobRequest, Output, PassEnd, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -454,24 +454,9 @@ impl Bench {
 pub fn rebuild(of: &Scheduler, ledger: &Ledger, now: Timestamp, epoch: u64) -> Scheduler {
     let mut heir = Scheduler::new(of.settings().clone());
     let mut out = Vec::new();
-    let mut inputs = vec![Input::Acquire {
-        graph: ledger.graph.clone(),
-        properties: ledger.properties.clone(),
-        members: ledger.members.clone(),
-        up: ledger.up.clone(),
-        epoch: Epoch(epoch),
-    }];
-    inputs.push(Input::Windows(ledger.windows.clone()));
-    for run in of.running() {
-        let (freed, started, overruns) = (run.freed, run.started, run.overruns);
-        let hello = HelloJob { job: run.job, selection: run.selection, freed, started, overruns };
-        inputs.push(Input::Hello(Box::new(hello)));
-    }
-    inputs.extend(of.waiting().map(|w| Input::Alloc(w.job)));
-    inputs.extend(of.waiting().filter_map(|w| Some(Input::Planned { job: w.job.id, at: w.planned? })));
-    if of.needs_pass(now) {
-        inputs.push(Input::Reconsider);
-    }
+    let inputs = of.handover();
+    let Some(Input::Acquire { members, up, epoch: told, .. }) = inputs.first() else { panic!("acquire comes first") };
+    assert_eq!((members, up, told), (&ledger.members, &ledger.up, &Epoch(epoch)), "what the heir is told");
     inputs.into_iter().for_each(|input| heir.handle(now, input, &mut out));
     assert_eq!(out, [], "a hello denies nothing");
     heir
