@@ -291,7 +291,9 @@ impl Machine {
             _ => Duration::from_micros(limit.micros().min(30_000_000) / 100 * i64::from(run / 4 + 30)),
         };
         let priority = if priority % 8 == 1 { 17 } else { 16 };
-        if priority == 17 && self.bench.ledger.settings.queue_policy == QueuePolicy::Easy {
+        let ledger = &self.bench.ledger;
+        let overtakes = ledger.waiting().iter().any(|id| ledger.jobs[id].request.priority.0 < priority);
+        if overtakes && ledger.settings.queue_policy == QueuePolicy::Easy {
             self.promises.clear();
         }
         let id = self.next_id;
@@ -369,6 +371,12 @@ impl Machine {
             self.same_as_one_pass(&before, &began);
         }
         self.note(&began);
+        if std::env::var_os("TRACE").is_some() {
+            let plans: Vec<String> =
+                plans(&self.bench.scheduler).iter().map(|(j, p)| format!("{j}@{}", p.unwrap_or(Timestamp::NEVER))).collect();
+            let runs: Vec<String> = self.bench.scheduler.running().iter().map(|r| format!("{}:{}..{}{:?}x{}", r.job.id, r.started, r.planned_end, r.selection.target_set(), r.freed)).collect();
+            eprintln!("T {} began {began:?} wait {plans:?} run {runs:?} up {} win {:?}", self.bench.now, self.bench.ledger.up, self.bench.ledger.windows.timelines);
+        }
         self.nothing_more_starts();
         self.nobody_behind_matters();
         self.promises_are_kept();
@@ -473,7 +481,8 @@ impl Machine {
         let job = &ledger.jobs[&id];
         let Shape::Whole { at_least, .. } = &job.request.request.shape else { unreachable!("whole nodes") };
         let held = |t: TargetId| ledger.jobs.values().any(|j| j.held.contains_key(&t));
-        let end = self.bench.now + job.request.limit + ledger.settings.release_margin;
+        let time = job.request.limit.max(Duration::from_micros(1));
+        let end = self.bench.now + time + ledger.settings.release_margin;
         let now = self.bench.now;
         let fits = |t: &TargetId| {
             let target = ledger.graph.target(*t).expect("a target");

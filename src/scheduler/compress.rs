@@ -23,10 +23,9 @@ impl Pass<'_> {
         }
         let end = loop {
             let end = self.place_all();
-            let began = self.started.len();
             self.start_due();
             // Who starts makes room within the depth.
-            if self.started.len() == began || end != PassEnd::Done {
+            if self.forget_started() == 0 || end != PassEnd::Done {
                 break end;
             }
         };

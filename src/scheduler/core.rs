@@ -73,7 +73,7 @@ impl Core {
     /// Enters the targets that other queues will hand over, and the instants at which windows open.
     fn plan_arrivals(&self, profile: &mut Profile, now: Timestamp) {
         for opening in self.res.classes.openings(now) {
-            profile.breakpoint(opening);
+            profile.pin(opening);
         }
         for class in 0..self.res.classes.len() as u32 {
             if let Some(from) = self.res.classes.arrives(class, now) {

@@ -157,7 +157,8 @@ impl Scheduler {
 
     /// One run over the jobs, from where the last one stopped if what it found out still holds.
     fn run(&mut self, now: Timestamp, budget: usize, examined: &mut usize, out: &mut Vec<Output>) -> PassEnd {
-        let kept = self.core.plan_kept;
+        // At an opening, what was to arrive and is not up is lost.
+        let kept = self.core.plan_kept && !self.core.res.classes.bounded();
         let (mut progress, fresh) = match std::mem::replace(&mut self.phase, Phase::Fresh) {
             // A kept reservation that is due starts; a replanned one that was due and did not start holds no more.
             Phase::Known(progress) if progress.first_start > now || kept && progress.first_start == now => {

@@ -65,7 +65,7 @@ pub(super) struct Pass<'a> {
     pub budget: usize,
     pub out: &'a mut Vec<Output>,
     pub examined: usize,
-    /// Positions of the jobs that have started.
+    /// Positions of the jobs that have started, ascending.
     pub started: SmallVec<[usize; 16]>,
 }
 
@@ -83,10 +83,16 @@ impl Pass<'_> {
             QueuePolicy::Conservative => self.with_plan(fresh, u32::MAX),
             QueuePolicy::ConservativeCompress => self.compress(fresh),
         };
-        self.started.sort_unstable();
-        self.core.jobs.forget_started(&self.started);
-        self.progress.next -= self.started.partition_point(|at| *at < self.progress.next);
+        self.forget_started();
         end
+    }
+
+    /// Takes the jobs that have started out of the order; how many there were.
+    pub(super) fn forget_started(&mut self) -> usize {
+        let started = std::mem::take(&mut self.started);
+        self.core.jobs.forget_started(&started);
+        self.progress.next -= started.partition_point(|at| *at < self.progress.next);
+        started.len()
     }
 
     /// Nothing that was found out holds from this instant on.
