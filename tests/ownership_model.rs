@@ -3,13 +3,14 @@
 //!
 //! After every step: I1 (no target up in two schedulers, in the eyes of the schedulers themselves), I3 (up only when
 //! nobody else holds it), I5 (three states, every target in one), who owns a target is who is wanted for it, an
-//! expected time of a group never moves later, a complete group has its targets. From every state: once jobs end
+//! expected time of a group never moves later, a complete group has its targets, no two queues' windows (all strict
+//! here) count on a target at one time. From every state: once jobs end
 //! and answers arrive, nothing waits any more. The same step twice gives the same orders.
 //!
 //! States are told apart by a key in which clocks, epochs, take stamps and queue ids are relative. Each world is
 //! explored up to a number of states; `SLUICE_MODEL_STATES` sets another for all (0: no bound).
 
-use sluice::base::{Epoch, GroupId, QueueId, TargetId, TargetSet, Timestamp};
+use sluice::base::{Epoch, GroupId, QueueId, TargetId, TargetSet, Timestamp, Window};
 use sluice::coordinator::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
@@ -30,6 +31,7 @@ struct World {
     offline: bool,
     switches: bool,
     members: bool,
+    plans: bool,
     /// States to explore by default.
     bound: usize,
 }
@@ -47,7 +49,8 @@ const PLAIN: World = World {
     offline: false,
     switches: false,
     members: false,
-    bound: 12_000,
+    plans: false,
+    bound: 4_500,
 };
 
 /// One thing that may happen.
@@ -57,6 +60,9 @@ enum Op {
     Group(usize, Option<u32>),
     Stop(usize, bool),
     Switch(usize, usize, bool),
+    /// The same, in a while.
+    Plan(usize, usize, bool),
+    Cancel,
     Remove(usize),
     Create(usize),
     Members(usize, u32),
@@ -259,8 +265,25 @@ impl State {
         }
     }
 
+    /// What a scheduler believes to be up once it has read its messages.
+    fn believed(&self, queue: QueueId) -> TargetSet {
+        let mut view = self.views.get(&queue).cloned().unwrap_or_default();
+        for message in self.inbox.iter().filter(|_| Some(queue) == self.late) {
+            match message {
+                Message::Up(targets) => view |= targets,
+                Message::Down(targets, _) => view -= targets,
+            }
+        }
+        view
+    }
+
     fn check(&self) {
         self.check_views();
+        self.check_windows();
+        for queue in self.c.queues().filter(|q| self.connected || Some(*q) != self.late) {
+            let believed = self.believed(queue);
+            assert_eq!(believed, self.c.up(queue), "R6: {queue} knows, or will, what is up in it");
+        }
         let mut sum = self.c.free().len();
         let mut union = self.c.free().clone();
         let queues: Vec<_> = self.c.queues().chain(self.c.tombstones()).collect();
@@ -289,7 +312,30 @@ impl State {
         for (_, group) in self.c.groups() {
             let waits = group.phase != GroupPhase::Committed;
             assert!(!waits || !self.c.is_claiming(group.queue), "a waiting group is no claim");
+            assert!(self.c.owned(group.queue).is_empty(), "a group gets nothing before it gets all");
         }
+    }
+
+    /// Windows are ascending, disjoint, not empty, and of members; both sides of a switch cannot have a target.
+    fn check_windows(&self) {
+        let mut later: Vec<(TargetId, Window)> = Vec::new();
+        for (queue, windows) in self.c.all_windows(self.at(0)) {
+            assert_eq!(windows, self.c.windows(self.at(0), queue));
+            let mut seen = TargetSet::new();
+            for timeline in &windows.timelines {
+                assert!(seen.is_disjoint(&timeline.targets), "a target stands in one timeline");
+                seen |= &timeline.targets;
+                assert!(timeline.windows.iter().all(|w| w.from < w.until));
+                assert!(timeline.windows.is_sorted_by(|a, b| a.until <= b.from));
+                later.extend(timeline.targets.iter().flat_map(|t| timeline.windows.iter().map(move |w| (t, *w))));
+            }
+            // What is owned and unbounded is nobody else's, ever.
+            let kept = self.c.owned(queue) - &seen;
+            later.extend(kept.iter().map(|t| (t, Window::ALWAYS)));
+        }
+        later.sort_by_key(|(target, window)| (*target, window.from));
+        let apart = |a: &(TargetId, Window), b: &(TargetId, Window)| a.0 != b.0 || a.1.until <= b.1.from;
+        assert!(later.is_sorted_by(apart), "two queues count on a target at one time: {later:?}");
     }
 
     /// Once everything under way arrived and jobs ended, and groups had their time, nothing waits.
@@ -308,6 +354,7 @@ impl State {
         assert_eq!(end.c.tombstones().count(), 0);
         assert_eq!(end.c.groups().count(), 0);
         assert_eq!(end.c.donations().count(), 0);
+        assert_eq!(end.c.plans().count(), 0);
         for target in end.c.inventory().iter() {
             let owner = end.c.wanted(target).map_or(Ownership::Free, Ownership::Owned);
             assert_eq!(end.c.ownership(target), Some(owner), "{target} is where it should be");
@@ -382,6 +429,18 @@ impl State {
             Op::Switch(from, to, take) => {
                 let start = vec![(self.live[to]?, StartOptions { take, group: None })];
                 self.c.switch(now, &SwitchRequest { release: vec![self.live[from]?], start }).ok()?;
+            }
+            Op::Plan(from, to, take) => {
+                if self.c.plans().count() > 0 {
+                    return None;
+                }
+                let start = vec![(self.live[to]?, StartOptions { take, group: None })];
+                let request = SwitchRequest { release: vec![self.live[from]?], start };
+                self.c.plan_switch(self.at(1), request);
+            }
+            Op::Cancel => {
+                let (plan, _) = self.c.plans().next()?;
+                assert!(self.c.cancel_plan(plan));
             }
             Op::Remove(slot) => {
                 let queue = self.live[slot].filter(|_| self.tombs[slot].is_none())?;
@@ -535,6 +594,12 @@ impl State {
                 ops.extend(targets.clone().map(|t| Op::Lend(t, slot)));
             }
         }
+        if world.plans {
+            ops.push(Op::Cancel);
+            for from in slots.clone() {
+                ops.extend(slots.clone().flat_map(|to| [Op::Plan(from, to, false), Op::Plan(from, to, true)]));
+            }
+        }
         for target in targets {
             for id in &ids {
                 ops.extend([Op::Job(*id, target), Op::End(*id, target)]);
@@ -610,6 +675,11 @@ impl State {
             };
             let min = group.request.min.unwrap_or(9) as u8;
             key.extend([202, label(group.queue), phase, relative(group.request.give_up), min, rank(group.take())]);
+        }
+        for (_, plan) in self.c.plans() {
+            key.extend([207, relative(plan.at)]);
+            key.extend(plan.request.release.iter().map(|q| label(*q)));
+            key.extend(plan.request.start.iter().flat_map(|(q, options)| [label(*q), u8::from(options.take)]));
         }
         key.extend(self.members.iter().map(|m| *m as u8));
         key.extend([203, self.late.map_or(99, label), u8::from(self.connected)]);
@@ -710,7 +780,7 @@ fn explore(world: &World) -> usize {
 #[test]
 fn ownership_holds_in_every_reachable_state() {
     let worlds = [
-        World { name: "plain", switches: true, ..PLAIN },
+        World { name: "plain", switches: true, plans: true, ..PLAIN },
         World { name: "nodes come and go", offline: true, removal: true, ..PLAIN },
         World { name: "members change", members: true, found: true, ..PLAIN },
         World { name: "late scheduler", external: true, ..PLAIN },
@@ -744,8 +814,10 @@ fn ownership_holds_in_every_reachable_state() {
         },
         World { name: "loans", loans: true, removal: true, queues: &[(0b11, 0), (0b11, 1)], ..PLAIN },
         World { name: "three queues", removal: true, queues: &[(0b11, 0), (0b01, 0), (0b11, 1)], ..PLAIN },
+        World { name: "plans", plans: true, groups: true, loans: true, ..PLAIN },
         World {
             name: "everything",
+            plans: true,
             external: true,
             crashes: true,
             groups: true,

@@ -285,8 +285,12 @@ impl Machine {
         let restored = Site::restore(snapshot, graph, properties, options, &mut effects);
         let mut restored = restored.map_err(|e| TestCaseError::fail(e.to_string()))?.with_threads_from(1);
         prop_assert!(!restored.schedule(self.now, usize::MAX, &mut effects).more);
-        prop_assert!(!effects.iter().any(|e| matches!(e, Effect::Start { .. })), "nothing starts before all is reported");
-        let running: Vec<Found> = restored.all_jobs().filter(|j| j.state == JobState::Running).map(|j| found_of(&restored, j.id)).collect();
+        prop_assert!(
+            !effects.iter().any(|e| matches!(e, Effect::Start { .. })),
+            "nothing starts before all is reported"
+        );
+        let running: Vec<Found> =
+            restored.all_jobs().filter(|j| j.state == JobState::Running).map(|j| found_of(&restored, j.id)).collect();
         for found in running {
             let answer = restored.apply(self.now, Event::Hello(Box::new(found)), &mut effects);
             prop_assert_eq!(answer, Ok(()));
@@ -369,7 +373,9 @@ impl Machine {
                 one(running.map(|job| Event::End { job, outcome }))
             }
             Op::Free { pick, mask } => {
-                let held = pick_job(site, *pick, |id| matches!(state(id), Some(JobState::Ended(_))) && site.selection(id).is_some());
+                let held = pick_job(site, *pick, |id| {
+                    matches!(state(id), Some(JobState::Ended(_))) && site.selection(id).is_some()
+                });
                 let requeued = pick_job(site, *pick, |id| site.job(id).is_some_and(|j| j.requeues > 0));
                 let job = if mask % 4 == 3 { requeued.or(held) } else { held }.or_else(|| job(*pick));
                 one(job.map(|job| {

@@ -5,6 +5,8 @@
 
 mod ids;
 mod targets;
+#[cfg(test)]
+pub(crate) mod testing;
 mod time;
 mod windows;
 

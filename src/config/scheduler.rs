@@ -84,7 +84,7 @@ named!(
         High = "high",
         /// Lowest ids first.
         Low = "low",
-        /// Highest node ids first, lowest ids within.
+        /// Highest node ids first, highest ids within.
         Hinode = "hinode",
         /// Lowest node ids first.
         Lonode = "lonode",

@@ -492,6 +492,7 @@ fn reads_the_configurations_of_others() {
 }
 
 proptest! {
+    #![proptest_config(crate::base::testing::config(256))]
     #[test]
     fn never_panics(text in ".*", lines in proptest::collection::vec(
         "(\\[\\[?)?(queues|policy|resource|config|a|hosts|requires|parent|limits|duration|scheduler|max)(\\.[a-z]{1,3})?( = )?['\"\\[{]?[a0-9,-]{0,4}['\"\\]}]{0,2}", 0..6))

@@ -391,6 +391,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::base::testing::config(256))]
         #[test]
         fn round_trips(constraint in constraints()) {
             prop_assert_eq!(Constraint::from_json(&constraint.to_json()).unwrap(), constraint);

@@ -197,6 +197,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::base::testing::config(256))]
         #[test]
         fn exact_form_round_trips(micros in prop_oneof![0..200_000i64, 0..1i64 << 50, Just(i64::MAX)]) {
             let duration = Duration::from_micros(micros);

@@ -474,6 +474,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::base::testing::config(256))]
         #[test]
         fn round_trips(oracle in sets()) {
             let set: Idset = oracle.iter().copied().collect();

@@ -346,6 +346,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::base::testing::config(256))]
         #[test]
         fn round_trips(raw in any::<u64>(), small in 0..100_000u64) {
             for raw in [raw, small] {

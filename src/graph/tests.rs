@@ -157,10 +157,3 @@ fn grow(seeds: &[Seed], first_rank: u32) -> Made {
 fn any_graph(first_rank: u32) -> impl Strategy<Value = Made> {
     prop::collection::vec(any_seed(), 1..40).prop_map(move |seeds| grow(&seeds, first_rank))
 }
-
-fn cases() -> ProptestConfig {
-    ProptestConfig {
-        max_shrink_iters: 2000,
-        ..ProptestConfig::with_cases(std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(96))
-    }
-}

@@ -252,6 +252,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::base::testing::config(256))]
         /// Against an array with one cell per second and class.
         #[test]
         fn agrees_with_a_cell_per_second(

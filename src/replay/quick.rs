@@ -4,8 +4,7 @@
 //! or, with a number of nodes, nodes of so many cores, where a job of 5 processors gets 5 slots of one core anywhere.
 
 use super::scenario::{
-    FileRef, GraphSource, LimitRule, PassRule, QueueField, Scenario, Settings, SwfUnit, SwfWork, Uniform,
-    Workload,
+    FileRef, GraphSource, LimitRule, PassRule, QueueField, Scenario, Settings, SwfUnit, SwfWork, Uniform, Workload,
 };
 use crate::base::Timestamp;
 use crate::config::{Config, MatchPolicy, QueuePolicy};

@@ -153,7 +153,8 @@ fn jobs_have_one_place(site: &Site, found: &mut Vec<Violation>) {
             JobState::Denied | JobState::Cancelled => !held && !job.in_scheduler,
         };
         if !sound {
-            let text = format!("job {} is {:?}, but holds {kind:?}, in scheduler {}", job.id, job.state, job.in_scheduler);
+            let text =
+                format!("job {} is {:?}, but holds {kind:?}, in scheduler {}", job.id, job.state, job.in_scheduler);
             push(found, Invariant::I6, text);
         }
     }

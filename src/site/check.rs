@@ -53,7 +53,8 @@ impl Site {
             let pick = (now.micros() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
             let (job, at) = planned[pick as usize % planned.len()];
             let mut alone = scheduler.clone();
-            let behind: Vec<JobId> = scheduler.waiting().map(|w| w.job.id).skip_while(|id| *id != job).skip(1).collect();
+            let behind: Vec<JobId> =
+                scheduler.waiting().map(|w| w.job.id).skip_while(|id| *id != job).skip(1).collect();
             let mut answers = Vec::new();
             for id in behind {
                 alone.handle(now, Input::Cancel(id), &mut answers);

@@ -26,7 +26,6 @@ mod view;
 mod record;
 mod snapshot;
 
-
 mod audit;
 mod check;
 mod observer;

@@ -239,7 +239,9 @@ impl Observer {
                 Effect::Up { queue, targets, .. } => self.up(queue, targets),
                 Effect::Down { queue, targets, .. } => {
                     for target in targets.iter() {
-                        if let Some(cell) = self.cells.get_mut(target.index()).filter(|c| c.up_in.as_ref() == Some(queue)) {
+                        if let Some(cell) =
+                            self.cells.get_mut(target.index()).filter(|c| c.up_in.as_ref() == Some(queue))
+                        {
                             cell.up_in = None;
                         }
                     }
@@ -270,7 +272,10 @@ impl Observer {
         let up_in = selection.targets().next().and_then(|t| self.cells.get(t.index())).and_then(|c| c.up_in.clone());
         let elsewhere = selection.targets().find(|t| self.cells.get(t.index()).is_none_or(|c| c.up_in != up_in));
         if up_in.is_none() || elsewhere.is_some() {
-            self.wrong(Invariant::I1, format!("job {job} of queue {queue} starts on targets that are not up in one queue"));
+            self.wrong(
+                Invariant::I1,
+                format!("job {job} of queue {queue} starts on targets that are not up in one queue"),
+            );
         }
         let left = selection.target_set();
         self.take(job, selection, &left);

@@ -25,11 +25,9 @@ struct RequestRecord {
 impl From<&Request> for RequestRecord {
     fn from(request: &Request) -> Self {
         let shape = match &request.shape {
-            Shape::Whole { nodes, at_least, slots_per_node } => ShapeRecord::Whole {
-                nodes: nodes.to_json(),
-                at_least: *at_least,
-                slots_per_node: *slots_per_node,
-            },
+            Shape::Whole { nodes, at_least, slots_per_node } => {
+                ShapeRecord::Whole { nodes: nodes.to_json(), at_least: *at_least, slots_per_node: *slots_per_node }
+            }
             Shape::Nodes { nodes, slots, slot } => {
                 ShapeRecord::Nodes { nodes: nodes.to_json(), slots: slots.to_json(), slot: *slot }
             }

@@ -151,6 +151,7 @@ pub(crate) fn any_count() -> impl Strategy<Value = Count> {
 }
 
 proptest! {
+    #![proptest_config(crate::base::testing::config(256))]
     #[test]
     fn round_trip(count in any_count()) {
         prop_assert_eq!(&count.to_string().parse::<Count>().unwrap(), &count);

@@ -106,6 +106,7 @@ fn names() -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
+    #![proptest_config(crate::base::testing::config(256))]
     #[test]
     fn round_trips(names in names()) {
         let list: Hostlist = names.iter().collect();

@@ -162,7 +162,7 @@ fn any_node() -> impl Strategy<Value = JgfNode> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(crate::base::testing::config(64))]
 
     #[test]
     fn round_trip(mut nodes in proptest::collection::vec(any_node(), 0..6), ends in proptest::collection::vec(("[a-z]", "[a-z]", "[a-z]"), 0..4)) {

@@ -421,7 +421,7 @@ fn any_system() -> impl Strategy<Value = System> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+    #![proptest_config(crate::base::testing::config(256))]
 
     #[test]
     fn round_trip(

@@ -175,6 +175,7 @@ fn values() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
+    #![proptest_config(crate::base::testing::config(256))]
     #[test]
     fn round_trips(r in sets()) {
         prop_assert_eq!(R::parse(&r.to_string()).unwrap(), r);

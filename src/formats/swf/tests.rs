@@ -351,6 +351,7 @@ fn any_header() -> impl Strategy<Value = Header> {
 }
 
 proptest! {
+    #![proptest_config(crate::base::testing::config(256))]
     #[test]
     fn round_trip(header in any_header(), jobs in proptest::collection::vec(any_job(), 0..6), zip: bool) {
         let swf = Swf { header, jobs, warnings: Vec::new() };

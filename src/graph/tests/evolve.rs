@@ -59,7 +59,7 @@ fn refuses_what_is_no_tree() {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(crate::base::testing::config(96))]
 
     #[test]
     fn without_keeps_the_rest(made in any_graph(0), picks in prop::collection::vec(any::<prop::sample::Index>(), 0..4)) {

@@ -105,7 +105,7 @@ fn any_constraint() -> impl Strategy<Value = Constraint> {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(crate::base::testing::config(96))]
 
     #[test]
     fn subtrees_are_true_descendants(made in any_graph(0)) {

@@ -104,7 +104,7 @@ fn refuses() {
 }
 
 proptest! {
-    #![proptest_config(cases())]
+    #![proptest_config(crate::base::testing::config(96))]
 
     #[test]
     fn round_trip(made in any_graph(0)) {

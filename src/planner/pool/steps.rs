@@ -7,7 +7,8 @@
 use crate::base::{Duration, Timestamp};
 
 /// A block is split when it has more steps than this, and joined with the next when both have less than a quarter.
-const FULL: usize = 256;
+/// Tests have small blocks, to have many.
+const FULL: usize = if cfg!(test) { 8 } else { 256 };
 
 #[derive(Clone, Copy, Debug)]
 struct Step {
@@ -165,7 +166,7 @@ impl Steps {
 
     /// Takes the step that begins at `t` away if it is no step, and joins small blocks there.
     fn join(&mut self, t: Timestamp) {
-        let (mut i, step) = self.find(t);
+        let (i, step) = self.find(t);
         let (block, before) = (&self.blocks[i], step.checked_sub(1));
         let value = block.steps[step].value + block.addend;
         let before = match (before, i.checked_sub(1)) {
@@ -186,18 +187,75 @@ impl Steps {
             return;
         }
         block.measure();
-        if i + 1 == self.blocks.len() {
-            if i == 0 {
-                return;
-            }
-            i -= 1;
+        self.merge(i);
+        if i > 0 {
+            self.merge(i - 1);
         }
-        if self.blocks[i].steps.len().max(self.blocks[i + 1].steps.len()) < FULL / 4 {
-            let next = self.blocks.remove(i + 1);
-            let block = &mut self.blocks[i];
-            let shift = next.addend - block.addend;
-            block.steps.extend(next.steps.iter().map(|s| Step { at: s.at, value: s.value + shift }));
-            block.measure();
+    }
+
+    /// Joins a block with the next if both are small.
+    fn merge(&mut self, i: usize) {
+        let small = |block: &Block| block.steps.len() < FULL / 4;
+        if !self.blocks[i..].iter().take(2).all(small) || i + 1 == self.blocks.len() {
+            return;
+        }
+        let next = self.blocks.remove(i + 1);
+        let block = &mut self.blocks[i];
+        let shift = next.addend - block.addend;
+        block.steps.extend(next.steps.iter().map(|s| Step { at: s.at, value: s.value + shift }));
+        block.measure();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The invariants of the module.
+    fn check(steps: &Steps) {
+        let mut before: Option<(Timestamp, i64)> = None;
+        for block in &steps.blocks {
+            assert!(!block.steps.is_empty() && block.steps.len() <= FULL, "{} steps", block.steps.len());
+            let values = || block.steps.iter().map(|s| s.value);
+            assert_eq!((Some(block.low), Some(block.high)), (values().min(), values().max()));
+            for step in &block.steps {
+                let here = (step.at, step.value + block.addend);
+                match before {
+                    None => assert_eq!(step.at, Timestamp::MIN),
+                    Some(before) => assert!(before.0 < here.0 && before.1 != here.1, "{before:?}, {here:?}"),
+                }
+                before = Some(here);
+            }
+        }
+        // A block of one quarter or more is split or was joined; empty ones are gone.
+        let small = |block: &Block| block.steps.len() < FULL / 4;
+        assert!(!steps.blocks.windows(2).any(|pair| pair.iter().all(small)));
+    }
+
+    proptest! {
+        #![proptest_config(crate::base::testing::config(256))]
+        #[test]
+        fn blocks_keep_their_invariants(ops in prop::collection::vec((0i64..80, 1i64..30, 1i64..4, any::<bool>()), 1..200)) {
+            let mut steps = Steps::new();
+            let mut spans = Vec::new();
+            let at = Timestamp::from_micros;
+            for (from, length, amount, undo) in ops {
+                if undo && !spans.is_empty() {
+                    let (from, until, amount): (Timestamp, Timestamp, i64) = spans.swap_remove(from as usize % spans.len());
+                    steps.add(from, until, -amount);
+                } else {
+                    let until = if length == 29 { Timestamp::NEVER } else { at(from + length) };
+                    steps.add(at(from), until, amount);
+                    spans.push((at(from), until, amount));
+                }
+                check(&steps);
+            }
+            for (from, until, amount) in spans {
+                steps.add(from, until, -amount);
+                check(&steps);
+            }
+            prop_assert_eq!(steps.len(), 1);
         }
     }
 }

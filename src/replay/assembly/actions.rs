@@ -97,7 +97,6 @@ impl Translate {
         AssemblyError::Action { line: self.line, problem: problem.to_string() }
     }
 
-
     /// New hosts, with the ranks after those that there are.
     fn addition(&mut self, addition: &Addition) -> Result<R, AssemblyError> {
         let first = |n: u32| n.checked_sub(1).map_or_else(Idset::new, |last| Idset::from_range(0..=last));

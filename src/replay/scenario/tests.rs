@@ -231,6 +231,7 @@ fn all_errors_are_found() {
 }
 
 proptest! {
+    #![proptest_config(crate::base::testing::config(256))]
     /// No text brings it down: pieces of the large example, cut and mixed.
     #[test]
     fn never_panics(parts in proptest::collection::vec((0..WHOLE.len(), 0usize..80, "[\\[\\]{}=\"'.\n a-z0-9+:-]{0,6}"), 0..8)) {

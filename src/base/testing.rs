@@ -1,0 +1,10 @@
+//! How property tests inside the library run: their failing seeds are kept under `tests/regressions/`.
+
+use proptest::test_runner::{Config, FileFailurePersistence};
+
+/// As many cases as `PROPTEST_CASES` says, else `cases`.
+pub(crate) fn config(cases: u32) -> Config {
+    let seeds = FileFailurePersistence::SourceParallel("tests/regressions");
+    let default = Config { failure_persistence: Some(Box::new(seeds)), ..Config::default() };
+    if std::env::var_os("PROPTEST_CASES").is_some() { default } else { Config { cases, ..default } }
+}
