@@ -435,8 +435,13 @@ impl Scheduler {
     }
 
     fn pass(&mut self, now: Timestamp, budget: usize, out: &mut Vec<Output>) {
-        if self.put_off_overruns(now) || !self.core.plan_fits_jobs() {
+        let fits = self.core.plan_fits_jobs();
+        if self.put_off_overruns(now) || !fits {
             self.changed();
+        }
+        if !fits {
+            // Else a plan of targets that no pass has kept up would count again at the next job that asks for parts.
+            self.core.plan = Plan::Counts(Profile::default());
         }
         if self.core.stale_classes {
             let sweep = self.core.sweep;
