@@ -93,6 +93,7 @@ impl Scheduler {
             filters: Default::default(),
             plan: Plan::Counts(Profile::default()),
             holdings: None,
+            boundary: Timestamp::NEVER,
             epoch: Epoch(0),
             sweep: false,
             plan_kept: false,
@@ -436,7 +437,9 @@ impl Scheduler {
 
     fn pass(&mut self, now: Timestamp, budget: usize, out: &mut Vec<Output>) {
         let fits = self.core.plan_fits_jobs();
-        if self.put_off_overruns(now) || !fits {
+        // What was to arrive at a boundary of the windows may not have come.
+        let boundary = now >= self.core.boundary;
+        if self.put_off_overruns(now) || !fits || boundary {
             self.changed();
         }
         if !fits {
@@ -456,6 +459,7 @@ impl Scheduler {
             }
             Phase::Known(_) | Phase::Fresh => {
                 self.core.drop_plan();
+                self.core.boundary = self.core.res.windows.next_boundary(now).unwrap_or(Timestamp::NEVER);
                 (Progress::default(), true)
             }
         };
