@@ -336,6 +336,9 @@ impl Scheduler {
     fn set_graph(&mut self, graph: Arc<Graph>, out: &mut Vec<Output>) {
         self.core.order = TargetOrder::new(self.core.settings.match_policy, &graph);
         self.core.res.set_graph(graph);
+        if self.core.holdings.is_some() {
+            self.track_holdings();
+        }
         self.reread(out);
     }
 
