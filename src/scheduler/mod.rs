@@ -70,6 +70,7 @@ impl Scheduler {
             filters: Default::default(),
             plan: Plan::Counts(Profile::default()),
             holdings: None,
+            boundary: Timestamp::NEVER,
             epoch: Epoch(0),
             sweep: false,
             now: Timestamp::MIN,
@@ -129,7 +130,9 @@ impl Scheduler {
     }
 
     fn pass(&mut self, now: Timestamp, budget: usize, out: &mut Vec<Output>) {
-        if self.put_off_overruns(now) {
+        // What was to arrive when a window begins may not have come.
+        let boundary = now >= self.core.boundary;
+        if self.put_off_overruns(now) || boundary {
             self.changed();
         }
         if !self.core.plan_fits_jobs() {
@@ -166,6 +169,7 @@ impl Scheduler {
             }
             Phase::Known(_) | Phase::Fresh => {
                 self.core.drop_plan();
+                self.core.boundary = self.core.res.windows.next_boundary(now).unwrap_or(Timestamp::NEVER);
                 (Progress::default(), true)
             }
         };

@@ -165,8 +165,10 @@ impl Site {
             Output::Cancelled { .. } => {}
             Output::PlannedStart { job, at } => {
                 if let Some(slot) = self.waiting_in(queue, job) {
-                    self.jobs.job_mut(slot).planned = at.unwrap_or(Timestamp::NEVER);
-                    if self.options.annotate {
+                    let at_or_never = at.unwrap_or(Timestamp::NEVER);
+                    // A restored scheduler says again what is on record.
+                    let before = std::mem::replace(&mut self.jobs.job_mut(slot).planned, at_or_never);
+                    if self.options.annotate && before != at_or_never {
                         effects.push(Effect::PlannedStart { job, at });
                     }
                 }
@@ -195,6 +197,9 @@ impl Site {
             }
         } else if state == JobState::Held {
             self.set_state(slot, JobState::Pending);
+        }
+        if matches!(&self.jobs.job(slot).why, Why::Reason(before) if **before == reason) {
+            return;
         }
         // That a held job waits again is told in any case.
         if self.options.annotate || state == JobState::Held {
