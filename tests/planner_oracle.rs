@@ -171,7 +171,8 @@ impl Random {
 fn long_run() {
     const TICKS: usize = 4000;
     let operations = std::env::var("SLUICE_POOL_OPERATIONS").ok();
-    let operations: usize = operations.map_or(1_000_000, |text| text.parse().expect("SLUICE_POOL_OPERATIONS: a number"));
+    let operations: usize =
+        operations.map_or(1_000_000, |text| text.parse().expect("SLUICE_POOL_OPERATIONS: a number"));
     let mut random = Random(0x5EED_0002);
     let mut pool = Pool::new(1000).unwrap();
     let mut oracle = Oracle::new(1000, TICKS);

@@ -41,6 +41,10 @@ pub(super) struct Progress {
     pub first_start: Timestamp,
     /// The jobs with reservations, in order.
     pub planned: Vec<(Slot, Timestamp)>,
+    /// conservative-compress: whether a job was set aside, and whether a reservation moved after that, so that the job
+    /// has to be looked at again.
+    pub aside: bool,
+    pub again: bool,
 }
 
 impl Default for Progress {
@@ -53,6 +57,8 @@ impl Default for Progress {
             closed: false,
             first_start: Timestamp::NEVER,
             planned: Vec::new(),
+            aside: false,
+            again: false,
         }
     }
 }

@@ -112,8 +112,7 @@ impl Site {
     ) -> Result<(), EventError> {
         let refused = |error: &dyn std::fmt::Display| EventError::BadAddition(error.to_string());
         let (added, added_properties) = Graph::from_r(addition).map_err(|e| refused(&e))?;
-        let crate::graph::Extended { graph, added: places, .. } =
-            self.graph.extend(&added).map_err(|e| refused(&e))?;
+        let crate::graph::Extended { graph, added: places, .. } = self.graph.extend(&added).map_err(|e| refused(&e))?;
         let joined = graph.targets() - self.graph.targets();
         if joined.is_empty() {
             return Err(refused(&"every host in it is in the inventory already, expected at least one that is not"));

@@ -369,8 +369,7 @@ impl Site {
 
 /// Whether a queue has to run a pass.
 fn has_work(queue: &Queue, now: Timestamp) -> bool {
-    queue.started
-        && queue.scheduler.as_ref().is_some_and(|s| s.needs_pass(now))
+    queue.started && queue.scheduler.as_ref().is_some_and(|s| s.needs_pass(now))
 }
 
 /// Who holds targets, for the coordinator.
