@@ -191,10 +191,10 @@ impl Pass<'_> {
         self.started.push(at);
         self.progress.seen -= 1;
         let run = self.core.jobs.get(slot).run.as_ref().expect("it has started");
-        if let Some(head) = &mut self.progress.head {
-            if run.planned_end > head.start {
-                head.used(&run.held);
-            }
+        if let Some(head) = &mut self.progress.head
+            && run.planned_end > head.start
+        {
+            head.used(&run.held);
         }
     }
 
