@@ -504,3 +504,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn kept_reservations_behind_the_depth_start_when_they_are_due() {
+    let depth = SchedulerSettings { queue_depth: Some(1), ..settings(QueuePolicy::ConservativeCompress) };
+    let mut b = Bench::new(graph(&[(4, 0); 8]), Properties::new(), depth);
+    b.down(set([2, 7]));
+    b.job(1, 8, 1).starts(&[]);
+    b.job(2, 6, 1).starts(&[2]);
+    b.job(3, 2, 1).job(4, 2, 1).starts(&[]);
+    b.submit(5, 17, d(1), nodes(2), Only::All);
+    b.starts(&[]);
+    assert_eq!([3, 4, 5].map(|id| b.planned(id)), [Some(t(1)), None, Some(t(1))]);
+    b.heir = Some(b.rebuilt());
+    b.job(6, 2, 1).starts(&[]);
+    b.at(1).free(2);
+    b.starts(&[5, 3, 4]);
+}

@@ -72,10 +72,12 @@ impl Pass<'_> {
         loop {
             let at = self.progress.next;
             if at >= self.core.jobs.order().len() || self.progress.seen >= depth {
-                if !std::mem::take(&mut self.progress.again) {
+                if !self.progress.again {
+                    self.progress.looking_again = false;
                     return PassEnd::Done;
                 }
-                (self.progress.next, self.progress.seen, self.progress.aside, self.core.sweep) = (0, 0, false, false);
+                self.progress.restart();
+                self.progress.looking_again = true;
                 continue;
             }
             if self.examined >= self.budget {
@@ -88,7 +90,7 @@ impl Pass<'_> {
             let start = self.core.jobs.get(slot).reserved.as_ref().map(|r| r.start);
             let before = start;
             match start {
-                Some(start) if start <= self.now || !self.core.sweep => continue,
+                Some(start) if start <= self.now || !self.core.sweep || self.progress.looking_again => continue,
                 Some(_) => drop(self.core.unreserve(slot)),
                 None => {}
             }

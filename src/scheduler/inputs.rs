@@ -148,7 +148,7 @@ impl Scheduler {
             && at < progress.next
         {
             match self.core.settings.queue_policy {
-                QueuePolicy::ConservativeCompress => (progress.next, progress.seen) = (0, 0),
+                QueuePolicy::ConservativeCompress => progress.restart(),
                 QueuePolicy::Fcfs | QueuePolicy::Easy | QueuePolicy::Hybrid | QueuePolicy::Conservative => {
                     self.phase = Phase::Fresh;
                 }
@@ -375,7 +375,7 @@ impl Scheduler {
         self.core.sweep |= early && self.core.jobs.any_reserved();
         match (&mut self.phase, &self.core.plan) {
             (Phase::Known(progress), Plan::Counts(_)) if self.core.plan_kept => {
-                (progress.next, progress.seen) = (0, 0);
+                progress.restart();
             }
             (Phase::Known(_) | Phase::Fresh, _) => self.replan(),
         }

@@ -41,10 +41,19 @@ pub(super) struct Progress {
     pub first_start: Timestamp,
     /// The jobs with reservations, in order.
     pub planned: Vec<(Slot, Timestamp)>,
-    /// conservative-compress: whether a job was set aside, and whether a reservation moved after that, so that the job
-    /// has to be looked at again.
+    /// conservative-compress: whether a job was set aside, whether a reservation moved after that, so that the job has to
+    /// be looked at again, and whether that is being done.
     pub aside: bool,
     pub again: bool,
+    pub looking_again: bool,
+}
+
+impl Progress {
+    /// From the first job on, with the plan as it stands.
+    pub fn restart(&mut self) {
+        (self.next, self.seen) = (0, 0);
+        (self.aside, self.again, self.looking_again) = (false, false, false);
+    }
 }
 
 impl Default for Progress {
@@ -59,6 +68,7 @@ impl Default for Progress {
             planned: Vec::new(),
             aside: false,
             again: false,
+            looking_again: false,
         }
     }
 }
