@@ -449,6 +449,10 @@ impl Scheduler {
             // Else a plan of targets that no pass has kept up would count again at the next job that asks for parts.
             self.core.plan = Plan::Counts(Profile::default());
         }
+        if self.passes == 0 {
+            // What a predecessor had reserved is told with `Planned`, and nothing was released since.
+            self.core.sweep = false;
+        }
         if self.core.stale_classes {
             let sweep = self.core.sweep;
             self.reclassify();
