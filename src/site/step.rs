@@ -404,6 +404,18 @@ pub(super) struct Held<'a> {
     pub now: Timestamp,
 }
 
+impl Held<'_> {
+    /// When a holding is expected to end. What its scheduler expects counts: it puts off the end of a job that overruns
+    /// its limit, in its next pass.
+    pub fn end_of(&self, holding: u32) -> Timestamp {
+        let holding = self.jobs.holding(holding);
+        let queue = &self.queues[holding.queue.index()];
+        let told = queue.scheduler.as_ref().and_then(|s| s.planned_end(holding.name));
+        let end = told.unwrap_or_else(|| holding.planned_end());
+        if end > self.now { end } else { self.now + queue.config.policy.scheduler.overrun_slack }
+    }
+}
+
 impl Holders for Held<'_> {
     fn is_held(&self, target: TargetId) -> bool {
         self.ledger.is_held(target)
@@ -416,14 +428,7 @@ impl Holders for Held<'_> {
     }
 
     fn planned_end(&self, target: TargetId) -> Timestamp {
-        let ends = self.ledger.holders(target).into_iter().map(|h| {
-            let holding = self.jobs.holding(h);
-            let queue = &self.queues[holding.queue.index()];
-            // What the scheduler expects counts: it puts off the end of a job that overruns its limit, in its next pass.
-            let told = queue.scheduler.as_ref().and_then(|s| s.planned_end(holding.name));
-            let end = told.unwrap_or_else(|| holding.planned_end());
-            if end > self.now { end } else { self.now + queue.config.policy.scheduler.overrun_slack }
-        });
+        let ends = self.ledger.holders(target).into_iter().map(|h| self.end_of(h));
         ends.max().unwrap_or(self.now)
     }
 }
