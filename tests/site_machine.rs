@@ -94,16 +94,16 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (q.clone(), setup()).prop_map(|(a, b)| Op::Change(a, b)),
         1 => (q.clone(), 0u8..8).prop_map(|(a, b)| Op::Remove(a, b)),
         2 => (q.clone(), 0u8..4).prop_map(|(a, b)| Op::Enable(a, b > 0)),
-        9 => (q.clone(), any::<bool>(), group).prop_map(|(queue, take, group)| Op::Start { queue, take, group }),
-        5 => (q.clone(), any::<bool>()).prop_map(|(a, b)| Op::Stop(a, b)),
+        14 => (q.clone(), any::<bool>(), group).prop_map(|(queue, take, group)| Op::Start { queue, take, group }),
+        3 => (q.clone(), any::<bool>()).prop_map(|(a, b)| Op::Stop(a, b)),
         3 => (q.clone(), q.clone()).prop_map(|(release, start)| Op::Switch { release, start }),
         4 => (1u8..80, 0u8..3, q.clone(), q.clone())
             .prop_map(|(after, name, release, start)| Op::Plan { after, name, release, start }),
         1 => (0u8..3).prop_map(Op::Unplan),
-        3 => any::<u8>().prop_map(Op::Offline),
-        4 => any::<u8>().prop_map(Op::Online),
-        3 => (any::<u8>(), proptest::option::of(0u8..60)).prop_map(|(a, b)| Op::Drain(a, b)),
-        3 => any::<u8>().prop_map(Op::Undrain),
+        2 => any::<u8>().prop_map(Op::Offline),
+        8 => any::<u8>().prop_map(Op::Online),
+        2 => (any::<u8>(), proptest::option::of(0u8..60)).prop_map(|(a, b)| Op::Drain(a, b)),
+        8 => any::<u8>().prop_map(Op::Undrain),
         1 => Just(Op::AddHost),
         1 => any::<u8>().prop_map(Op::RemoveTargets),
         1 => (q, any::<u8>()).prop_map(|(queue, mask)| Op::Found { queue, mask }),
@@ -566,6 +566,6 @@ fn the_machine_covers_the_site() {
         }
     }
     let counts = machine.site.counts();
-    assert!(counts.completed > 10 && counts.failed > 10 && counts.cancelled > 0 && counts.denied > 0, "{counts:?}");
+    assert!(counts.completed > 10 && counts.failed > 5 && counts.cancelled > 0 && counts.denied > 0, "{counts:?}");
     assert!(counts.requeued > 0, "{counts:?}");
 }
