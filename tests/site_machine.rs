@@ -18,8 +18,8 @@ use sluice::formats::r::R;
 use sluice::graph::{Graph, Properties};
 use sluice::matcher::{Amount, Freed, Request, Selection, Shape};
 use sluice::site::{
-    Effect, Event, Found, GroupMode, JobState, Observer, Outcome, PendingFate, Site, SiteOptions, Snapshot, StartMode,
-    Submission, SwitchSpec,
+    Counts, Effect, Event, Found, GroupMode, JobState, Observer, Outcome, PendingFate, Site, SiteOptions, Snapshot,
+    StartMode, Submission, SwitchSpec,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -72,16 +72,16 @@ struct Setup {
 
 fn setup() -> impl Strategy<Value = Setup> {
     let parent = prop_oneof![6 => Just(None), 1 => (0u8..4).prop_map(Some)];
-    (any::<u8>(), 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent).prop_map(
+    (prop_oneof![2 => Just(0u8), 2 => any::<u8>()], 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent).prop_map(
         |(mask, policy, precedence, take, horizon, parent)| Setup { mask, policy, precedence, take, horizon, parent },
     )
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let q = 0u8..5;
+    let q = prop_oneof![12 => 0u8..4, 1 => Just(4u8)];
     let group = prop_oneof![3 => Just(None), 1 => (1u8..60, proptest::option::of(1u8..4)).prop_map(Some)];
     prop_oneof![
-        30 => (q.clone(), 0u8..8, 1u8..7, 0u8..60, 0u8..12)
+        30 => (q.clone(), 0u8..8, prop_oneof![4 => 1u8..4, 1 => 4u8..8], 0u8..60, 0u8..12)
             .prop_map(|(queue, shape, nodes, limit, priority)| Op::Submit { queue, shape, nodes, limit, priority }),
         20 => (any::<u8>(), any::<bool>()).prop_map(|(pick, failed)| Op::End { pick, failed }),
         20 => (any::<u8>(), any::<u8>()).prop_map(|(pick, mask)| Op::Free { pick, mask }),
@@ -90,20 +90,20 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (any::<u8>(), 0u8..32).prop_map(|(a, b)| Op::Prioritize(a, b)),
         2 => (any::<u8>(), 1u8..80).prop_map(|(a, b)| Op::Relimit(a, b)),
         2 => (any::<u8>(), q.clone()).prop_map(|(a, b)| Op::Move(a, b)),
-        4 => (q.clone(), setup()).prop_map(|(a, b)| Op::Create(a, b)),
+        6 => (q.clone(), setup()).prop_map(|(a, b)| Op::Create(a, b)),
         3 => (q.clone(), setup()).prop_map(|(a, b)| Op::Change(a, b)),
-        2 => (q.clone(), 0u8..8).prop_map(|(a, b)| Op::Remove(a, b)),
-        2 => (q.clone(), any::<bool>()).prop_map(|(a, b)| Op::Enable(a, b)),
-        9 => (q.clone(), any::<bool>(), group).prop_map(|(queue, take, group)| Op::Start { queue, take, group }),
-        5 => (q.clone(), any::<bool>()).prop_map(|(a, b)| Op::Stop(a, b)),
+        1 => (q.clone(), 0u8..8).prop_map(|(a, b)| Op::Remove(a, b)),
+        2 => (q.clone(), 0u8..4).prop_map(|(a, b)| Op::Enable(a, b > 0)),
+        14 => (q.clone(), any::<bool>(), group).prop_map(|(queue, take, group)| Op::Start { queue, take, group }),
+        3 => (q.clone(), any::<bool>()).prop_map(|(a, b)| Op::Stop(a, b)),
         3 => (q.clone(), q.clone()).prop_map(|(release, start)| Op::Switch { release, start }),
         4 => (1u8..80, 0u8..3, q.clone(), q.clone())
             .prop_map(|(after, name, release, start)| Op::Plan { after, name, release, start }),
         1 => (0u8..3).prop_map(Op::Unplan),
-        3 => any::<u8>().prop_map(Op::Offline),
-        4 => any::<u8>().prop_map(Op::Online),
-        3 => (any::<u8>(), proptest::option::of(0u8..60)).prop_map(|(a, b)| Op::Drain(a, b)),
-        3 => any::<u8>().prop_map(Op::Undrain),
+        2 => any::<u8>().prop_map(Op::Offline),
+        8 => any::<u8>().prop_map(Op::Online),
+        2 => (any::<u8>(), proptest::option::of(0u8..60)).prop_map(|(a, b)| Op::Drain(a, b)),
+        8 => any::<u8>().prop_map(Op::Undrain),
         1 => Just(Op::AddHost),
         1 => any::<u8>().prop_map(Op::RemoveTargets),
         1 => (q, any::<u8>()).prop_map(|(queue, mask)| Op::Found { queue, mask }),
@@ -204,7 +204,7 @@ impl Machine {
 
     fn run(&mut self, op: &Op) -> Result<(), TestCaseError> {
         let before = self.promises();
-        let first_end = self.first_end();
+        let (first_end, quiet) = (self.first_end(), self.quiet());
         match op {
             Op::Restart => self.restart()?,
             Op::Wait(seconds) => self.now = self.now + Duration::from_secs((*seconds).into()),
@@ -223,7 +223,7 @@ impl Machine {
             op,
             Op::Submit { priority: 0..=8, .. } | Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake
         );
-        if calm && self.now < first_end {
+        if calm && quiet && self.quiet() && self.now < first_end {
             self.kept(&before)?;
         }
         Ok(())
@@ -269,7 +269,7 @@ impl Machine {
         prop_assert_eq!(self.observer.take_violations(), vec![]);
         prop_assert_eq!(self.site.violations(), &[]);
         prop_assert_eq!(self.twin.violations(), &[]);
-        prop_assert_eq!(self.site.counts(), self.twin.counts());
+        prop_assert_eq!(waiting_as_one(self.site.counts()), waiting_as_one(self.twin.counts()));
         prop_assert_eq!(self.site.counts().sum(), self.site.counts().submitted);
         if let Some(at) = self.site.next_wakeup(self.now) {
             prop_assert!(at > self.now, "after a step there is nothing to do at once");
@@ -279,6 +279,13 @@ impl Machine {
 
     /// The first site goes on from its snapshot, read back from JSON.
     fn restart(&mut self) -> Result<(), TestCaseError> {
+        // A restored scheduler runs a pass at once: so that plans can be compared, the other has one at this time too.
+        let configs: Vec<QueueConfig> =
+            self.site.queue_views().iter().filter_map(|q| self.site.queue_config(&q.name).cloned()).collect();
+        for config in configs {
+            self.apply(&Event::QueueChange { config: Box::new(config) })?;
+        }
+        self.step()?;
         let text = serde_json::to_string(&self.site.snapshot()).expect("a snapshot is JSON");
         let snapshot: Snapshot = serde_json::from_str(&text).expect("it reads back");
         prop_assert_eq!(&snapshot, &self.site.snapshot());
@@ -323,15 +330,16 @@ impl Machine {
         targets.flat_map(|t| t.holders).map(|h| h.planned_end).min().unwrap_or(Timestamp::NEVER)
     }
 
-    /// I9 across passes, where nothing happened that excuses a delay.
-    fn kept(&self, before: &BTreeMap<JobId, Timestamp>) -> Result<(), TestCaseError> {
-        let calm = self.site.donation_views().is_empty()
+    /// Whether no windows change: nothing is planned and nothing moves.
+    fn quiet(&self) -> bool {
+        self.site.donation_views().is_empty()
             && self.site.planned_switches().next().is_none()
             && self.site.planned_drains().is_empty()
-            && self.site.coordinator().groups().next().is_none();
-        if !calm {
-            return Ok(());
-        }
+            && self.site.coordinator().groups().next().is_none()
+    }
+
+    /// I9 across passes, where nothing happened that excuses a delay.
+    fn kept(&self, before: &BTreeMap<JobId, Timestamp>) -> Result<(), TestCaseError> {
         for (id, at) in before {
             let Some(job) = self.site.job(*id).filter(|j| j.state == JobState::Pending) else { continue };
             prop_assert!(job.planned <= *at, "I9: job {} was planned for {}, now for {}", id, at, job.planned);
@@ -345,7 +353,7 @@ impl Machine {
         let text = |effect: &Effect| match effect {
             Effect::Up { queue, targets, .. } => Some(format!("up {queue} {targets}")),
             Effect::Down { queue, targets, .. } => Some(format!("down {queue} {targets}")),
-            Effect::Annotated { .. } if self.restarted => None,
+            Effect::Annotated { .. } | Effect::Held { .. } if self.restarted => None,
             other => Some(format!("{other:?}")),
         };
         effects.iter().filter_map(text).collect()
@@ -485,6 +493,13 @@ impl Machine {
     }
 }
 
+/// Sums in which a job longer than every window counts as pending: which it is, is seen at the next pass, and a new
+/// scheduler has one at once.
+fn waiting_as_one(mut counts: Counts) -> Counts {
+    counts.pending += std::mem::take(&mut counts.held);
+    counts
+}
+
 fn switch(release: u8, start: u8) -> SwitchSpec {
     SwitchSpec { release: vec![queue_name(release)], start: vec![(queue_name(start), StartMode::default())] }
 }
@@ -554,6 +569,6 @@ fn the_machine_covers_the_site() {
         }
     }
     let counts = machine.site.counts();
-    assert!(counts.completed > 10 && counts.failed > 10 && counts.cancelled > 0 && counts.denied > 0, "{counts:?}");
+    assert!(counts.completed > 10 && counts.failed > 5 && counts.cancelled > 0 && counts.denied > 0, "{counts:?}");
     assert!(counts.requeued > 0, "{counts:?}");
 }

@@ -340,11 +340,17 @@ impl Scheduler {
         self.changed();
     }
 
-    /// A reservation of a predecessor: kept if the policy keeps reservations.
+    /// A planned start that a predecessor has reported; its reservation is kept if the policy keeps reservations.
     pub(super) fn promise(&mut self, id: JobId, at: Timestamp, place: Vec<(TargetId, Taken)>) {
         let Some(slot) = self.core.jobs.slot(id) else { return };
+        let job = self.core.jobs.get_mut(slot);
+        if job.run.is_some() {
+            return;
+        }
+        job.planned = at;
+        self.reported.push(slot);
         let job = self.core.jobs.get(slot);
-        if job.run.is_none() && self.core.settings.queue_policy == QueuePolicy::ConservativeCompress {
+        if self.core.settings.queue_policy == QueuePolicy::ConservativeCompress {
             let until = at + job.span();
             self.core.unreserve(slot);
             self.core.jobs.set_reserved(slot, Some(Reserved { start: at, until, claim: None, place: place.into() }));

@@ -70,7 +70,6 @@ impl Scheduler {
             filters: Default::default(),
             plan: Plan::Counts(Profile::default()),
             holdings: None,
-            boundary: Timestamp::NEVER,
             epoch: Epoch(0),
             sweep: false,
             now: Timestamp::MIN,
@@ -130,9 +129,7 @@ impl Scheduler {
     }
 
     fn pass(&mut self, now: Timestamp, budget: usize, out: &mut Vec<Output>) {
-        // What was to arrive when a window begins may not have come.
-        let boundary = now >= self.core.boundary;
-        if self.put_off_overruns(now) || boundary {
+        if self.put_off_overruns(now) {
             self.changed();
         }
         if !self.core.plan_fits_jobs() {
@@ -169,7 +166,6 @@ impl Scheduler {
             }
             Phase::Known(_) | Phase::Fresh => {
                 self.core.drop_plan();
-                self.core.boundary = self.core.res.windows.next_boundary(now).unwrap_or(Timestamp::NEVER);
                 (Progress::default(), true)
             }
         };

@@ -17,7 +17,7 @@ use super::rules::Rules;
 use super::state::{Site, SiteOptions};
 use super::violation::Violation;
 use crate::base::{Epoch, JobId, QueueId, TargetId, TargetSet, Timestamp, Windows};
-use crate::config::{Config, QueueConfig};
+use crate::config::{Config, QueueConfig, QueuePolicy};
 use crate::coordinator::Coordinator;
 use crate::graph::{Graph, Properties};
 use crate::matcher::Taken;
@@ -205,6 +205,7 @@ impl Site {
         for order in site.coordinator.begin_recovery() {
             site.carry_out(now, order, effects);
         }
+        site.repeat_plans(now, &snapshot.promises, effects);
         // After the ups, which else would count as news that lets reservations be moved.
         for Promise { queue, job, at, place } in snapshot.promises {
             site.tell(now, queue, Input::Planned { job, at, place }, effects);
@@ -214,6 +215,22 @@ impl Site {
         }
         (site.unsettled, site.windows_stale) = (true, true);
         Ok(site)
+    }
+
+    /// Tells the schedulers which planned starts they have reported, so that they say when those change. Where
+    /// reservations are kept, the promises that follow say it.
+    fn repeat_plans(&mut self, now: Timestamp, promises: &[Promise], effects: &mut Vec<Effect>) {
+        let planned: Vec<u32> = self.jobs.iter().filter(|(_, j)| !j.planned.is_never()).map(|(slot, _)| slot).collect();
+        for slot in planned {
+            let job = self.jobs.job(slot);
+            let (id, at, home) = (job.id, job.planned, job.home);
+            let settings = &self.queue(home).config.policy.scheduler;
+            if settings.queue_policy != QueuePolicy::ConservativeCompress {
+                self.tell(now, home, Input::Planned { job: id, at, place: Vec::new() }, effects);
+            } else if !promises.iter().any(|p| p.job == id) {
+                self.jobs.job_mut(slot).planned = Timestamp::NEVER;
+            }
+        }
     }
 
     fn restore_queue(
@@ -291,8 +308,10 @@ impl Site {
         holdings: &[HoldingRecord],
         effects: &mut Vec<Effect>,
     ) -> Result<(), RestoreError> {
-        for (index, HoldingRecord { holding, overruns }) in holdings.iter().enumerate() {
-            let index = index as u32;
+        // What is in quarantine lies beside the rest, which comes first.
+        let mut entries: Vec<(u32, &HoldingRecord)> = (0..).zip(holdings).collect();
+        entries.sort_by_key(|(_, record)| record.holding.quarantined);
+        for (index, HoldingRecord { holding, overruns }) in entries {
             let mut held = crate::matcher::Selection::clone(&holding.selection);
             held.shares.retain(|s| !holding.freed.contains(s.target));
             self.queue_mut(holding.queue).holdings += 1;

@@ -61,6 +61,8 @@ pub struct Site {
     pub(super) unsettled: bool,
     /// When ownership has to be looked at again even if nothing happens; never if not.
     pub(super) settle_at: Timestamp,
+    /// When a window that a scheduler was told next begins or ends.
+    pub(super) boundary: Timestamp,
     /// Planned drains have changed since the schedulers were told their windows.
     pub(super) windows_stale: bool,
     /// The version of the coordinator's windows that the schedulers were told.
@@ -134,6 +136,7 @@ impl Site {
             planned_switches: BTreeMap::new(),
             unsettled: true,
             settle_at: Timestamp::NEVER,
+            boundary: Timestamp::NEVER,
             windows_stale: false,
             windows_version: 0,
             recovering: false,

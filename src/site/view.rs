@@ -10,7 +10,7 @@ use super::state::Site;
 use super::step::Held;
 use crate::base::{GroupId, JobId, QueueId, TargetId, TargetSet, Timestamp};
 use crate::config::QueueConfig;
-use crate::coordinator::{Blocked, Cause, Coordinator, Donation, Group, Holders, Ownership};
+use crate::coordinator::{Blocked, Cause, Coordinator, Donation, Group, Ownership};
 use crate::matcher::{Reason, Selection};
 use std::sync::Arc;
 
@@ -238,7 +238,7 @@ impl Site {
                 HoldingKind::Requeued => "requeued",
             },
             targets: TargetSet::single(target),
-            planned_end: self.held().planned_end(target),
+            planned_end: self.held().end_of(index),
         }
     }
 
