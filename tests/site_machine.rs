@@ -104,7 +104,7 @@ fn op() -> impl Strategy<Value = Op> {
         8 => any::<u8>().prop_map(Op::Online),
         2 => (any::<u8>(), proptest::option::of(0u8..60)).prop_map(|(a, b)| Op::Drain(a, b)),
         8 => any::<u8>().prop_map(Op::Undrain),
-        1 => Just(Op::AddHost),
+        2 => Just(Op::AddHost),
         1 => any::<u8>().prop_map(Op::RemoveTargets),
         1 => (q, any::<u8>()).prop_map(|(queue, mask)| Op::Found { queue, mask }),
         3 => Just(Op::Restart),
@@ -312,7 +312,9 @@ impl Machine {
 
     /// The planned starts that must not move later: all under conservative-compress, that of the head under easy.
     fn promises(&self) -> BTreeMap<JobId, Timestamp> {
-        let planned = self.site.all_jobs().filter(|j| j.state == JobState::Pending && !j.planned.is_never());
+        // A submission at the common priority overtakes those that were put below it.
+        let common = |p: Priority| p >= Priority(16);
+        let planned = self.site.all_jobs().filter(|j| !j.planned.is_never() && common(j.priority));
         let firm = planned.filter(|j| {
             let name = self.site.queue_name(j.home).map(|n| n.to_string()).unwrap_or_default();
             let policy = self.site.queue_config(&name).map(|c| c.policy.scheduler.queue_policy);
@@ -461,7 +463,7 @@ impl Machine {
                 vec![Event::AddTargets { addition: Box::new(host(rank)), online: rank % 2 == 0 }]
             }
             Op::RemoveTargets(mask) => {
-                let some = pick_targets(site, *mask).iter().take(2).collect();
+                let some = pick_targets(site, *mask).iter().take(1).collect();
                 vec![Event::RemoveTargets { targets: some }]
             }
             Op::Found { queue, mask } => {
