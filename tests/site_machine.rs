@@ -219,7 +219,10 @@ impl Machine {
             }
         }
         self.step()?;
-        let calm = matches!(op, Op::Submit { priority: 0..=8, .. } | Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake);
+        let calm = matches!(
+            op,
+            Op::Submit { priority: 0..=8, .. } | Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake
+        );
         if calm && quiet && self.quiet() && self.now < first_end {
             self.kept(&before)?;
         }

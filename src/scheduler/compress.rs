@@ -46,7 +46,7 @@ impl Pass<'_> {
         kept.retain(|(start, slot)| {
             let start = (*start).max(self.now);
             let claim = self.core.at_its_place(*slot, start);
-            claim.map(|claim| self.core.reserve(*slot, start, claim)).is_none()
+            claim.map(|claim| self.core.reserve_again(*slot, start, claim)).is_none()
         });
         let mut displaced = Vec::new();
         for (start, slot) in kept {
@@ -72,7 +72,13 @@ impl Pass<'_> {
         loop {
             let at = self.progress.next;
             if at >= self.core.jobs.order().len() || self.progress.seen >= depth {
-                return PassEnd::Done;
+                if !self.progress.again {
+                    self.progress.looking_again = false;
+                    return PassEnd::Done;
+                }
+                self.progress.restart();
+                self.progress.looking_again = true;
+                continue;
             }
             if self.examined >= self.budget {
                 return PassEnd::BudgetSpent;
@@ -82,17 +88,22 @@ impl Pass<'_> {
             self.progress.seen += 1;
             self.examined += 1;
             let start = self.core.jobs.get(slot).reserved.as_ref().map(|r| r.start);
+            let before = start;
             match start {
-                Some(start) if start <= self.now || !self.core.sweep => continue,
+                Some(start) if start <= self.now || !self.core.sweep || self.progress.looking_again => continue,
                 Some(_) => drop(self.core.unreserve(slot)),
                 None => {}
             }
             match self.core.earliest(slot, self.now) {
                 Some((start, claim)) => {
+                    self.progress.again |= self.progress.aside && before.is_some_and(|before| before != start);
                     self.core.reserve(slot, start, claim);
                     self.core.stand(slot, self.now, super::jobs::Standing::Waiting, self.out);
                 }
-                None => self.set_aside(slot),
+                None => {
+                    self.set_aside(slot);
+                    self.progress.aside = true;
+                }
             }
         }
     }

@@ -11,7 +11,7 @@ use super::plan::{Plan, PlanClaim, Reserved};
 use super::resources::{Resources, add_to, take_from};
 use crate::base::{Epoch, TargetId, Timestamp};
 use crate::config::{QueuePolicy, SchedulerSettings};
-use crate::matcher::{self, Extent, Holdings, Selection, Shape, Share, TargetOrder};
+use crate::matcher::{self, Extent, Holdings, Placement, Selection, Shape, Share, TargetOrder};
 use crate::planner::{Capacity, Claim, NO_CLASS, Profile, Take, TargetPlans, Wanted, cut};
 use std::sync::Arc;
 
@@ -183,15 +183,36 @@ impl Core {
     pub fn occupy(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) -> PlanClaim {
         let claim = match claim {
             PlanClaim::Counts(free) => PlanClaim::Counts(cut(free, self.jobs.get(slot).min)),
-            placement => placement,
+            PlanClaim::Targets { placement, slot: size } => {
+                let placement = self.least(slot, start).unwrap_or(placement);
+                PlanClaim::Targets { placement, slot: size }
+            }
         };
         self.plan.occupy(&claim, start, start + self.jobs.get(slot).span());
         claim
     }
 
+    /// Where the least that a job asks for fits from `start` on, in a plan by target; `None` if its counts are fixed.
+    fn least(&self, slot: Slot, start: Timestamp) -> Option<Placement> {
+        let job = self.jobs.get(slot);
+        let least = job.request.shape.least()?;
+        let Plan::Targets(plans) = &self.plan else { return None };
+        matcher::fits(plans, &least, &self.filter(slot).targets, &self.order, start, start + job.span())
+    }
+
     /// Enters a reservation that is kept for later passes.
     pub fn reserve(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) {
         let claim = self.occupy(slot, start, claim);
+        self.keep(slot, start, claim);
+    }
+
+    /// Enters a reservation at exactly the place that it had.
+    pub fn reserve_again(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) {
+        self.plan.occupy(&claim, start, start + self.jobs.get(slot).span());
+        self.keep(slot, start, claim);
+    }
+
+    fn keep(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) {
         let until = start + self.jobs.get(slot).span();
         let reserved = Reserved { start, until, claim: Some(claim), place: Box::default() };
         self.jobs.set_reserved(slot, Some(reserved));

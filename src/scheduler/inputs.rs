@@ -133,12 +133,10 @@ impl Scheduler {
         let job = self.entry(job);
         let filter = self.core.filters.get(job.filter);
         let whole = !job.partial && filter.members >= job.min;
-        if !whole {
-            if let Err(reason) = satisfiable(&job.request, &self.core.res.graph, &filter.targets) {
-                self.core.stale_classes |= self.core.filters.release(job.filter);
-                out.push(Output::Deny { job: id, reason });
-                return;
-            }
+        if !whole && let Err(reason) = satisfiable(&job.request, &self.core.res.graph, &filter.targets) {
+            self.core.stale_classes |= self.core.filters.release(job.filter);
+            out.push(Output::Deny { job: id, reason });
+            return;
         }
         let partial = job.partial;
         let at = self.core.jobs.add_waiting(job);
@@ -146,13 +144,13 @@ impl Scheduler {
             self.track_holdings();
         }
         self.dirty = true;
-        if let Phase::Known(progress) = &mut self.phase {
-            if at < progress.next {
-                match self.core.settings.queue_policy {
-                    QueuePolicy::ConservativeCompress => (progress.next, progress.seen) = (0, 0),
-                    QueuePolicy::Fcfs | QueuePolicy::Easy | QueuePolicy::Hybrid | QueuePolicy::Conservative => {
-                        self.phase = Phase::Fresh;
-                    }
+        if let Phase::Known(progress) = &mut self.phase
+            && at < progress.next
+        {
+            match self.core.settings.queue_policy {
+                QueuePolicy::ConservativeCompress => progress.restart(),
+                QueuePolicy::Fcfs | QueuePolicy::Easy | QueuePolicy::Hybrid | QueuePolicy::Conservative => {
+                    self.phase = Phase::Fresh;
                 }
             }
         }
@@ -383,7 +381,7 @@ impl Scheduler {
         self.core.sweep |= early && self.core.jobs.any_reserved();
         match (&mut self.phase, &self.core.plan) {
             (Phase::Known(progress), Plan::Counts(_)) if self.core.plan_kept => {
-                (progress.next, progress.seen) = (0, 0);
+                progress.restart();
             }
             (Phase::Known(_) | Phase::Fresh, _) => self.replan(),
         }

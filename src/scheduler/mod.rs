@@ -129,7 +129,9 @@ impl Scheduler {
     }
 
     fn pass(&mut self, now: Timestamp, budget: usize, out: &mut Vec<Output>) {
-        if self.put_off_overruns(now) {
+        // What was to arrive when a window begins may not have come.
+        let boundary = now >= self.core.boundary;
+        if self.put_off_overruns(now) || boundary {
             self.changed();
         }
         if !self.core.plan_fits_jobs() {

@@ -41,6 +41,19 @@ pub(super) struct Progress {
     pub first_start: Timestamp,
     /// The jobs with reservations, in order.
     pub planned: Vec<(Slot, Timestamp)>,
+    /// conservative-compress: whether a job was set aside, whether a reservation moved after that, so that the job has to
+    /// be looked at again, and whether that is being done.
+    pub aside: bool,
+    pub again: bool,
+    pub looking_again: bool,
+}
+
+impl Progress {
+    /// From the first job on, with the plan as it stands.
+    pub fn restart(&mut self) {
+        (self.next, self.seen) = (0, 0);
+        (self.aside, self.again, self.looking_again) = (false, false, false);
+    }
 }
 
 impl Default for Progress {
@@ -53,6 +66,9 @@ impl Default for Progress {
             closed: false,
             first_start: Timestamp::NEVER,
             planned: Vec::new(),
+            aside: false,
+            again: false,
+            looking_again: false,
         }
     }
 }
@@ -185,10 +201,10 @@ impl Pass<'_> {
         self.started.push(at);
         self.progress.seen -= 1;
         let run = self.core.jobs.get(slot).run.as_ref().expect("it has started");
-        if let Some(head) = &mut self.progress.head {
-            if run.planned_end > head.start {
-                head.used(&run.held);
-            }
+        if let Some(head) = &mut self.progress.head
+            && run.planned_end > head.start
+        {
+            head.used(&run.held);
         }
     }
 

@@ -142,7 +142,9 @@ impl Resources {
         self.idle.remove(t);
         let class = self.classes.of(t);
         if class == NO_CLASS {
-        } else if self.up.contains(t) {
+            return;
+        }
+        if self.up.contains(t) {
             self.free[class as usize] -= 1;
             self.finite[class as usize] -= u32::from(!finite);
         } else {

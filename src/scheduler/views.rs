@@ -3,8 +3,8 @@
 
 use super::jobs::{Job, Slot, Standing};
 use super::message::{HelloJob, Input, JobRequest};
-use super::{Phase, Scheduler};
 use super::places::Place;
+use super::{Phase, Scheduler};
 use crate::base::{FastMap, JobId, TargetSet, Timestamp};
 use crate::config::{QueuePolicy, SchedulerSettings};
 use crate::matcher::{Reason, Selection};
@@ -187,4 +187,3 @@ pub(super) fn request_of(job: &Job) -> JobRequest {
         request: Arc::clone(&job.asked),
     }
 }
-

@@ -44,8 +44,7 @@ impl Core {
         let bounded = self.res.classes.bounded();
         let openings = if bounded { self.res.classes.openings(now) } else { Vec::new() };
         let mut arrivals: SmallVec<[(Timestamp, usize, u32); 2]> = if bounded {
-            let of =
-                |(i, c): (usize, &u32)| self.res.classes.arrives(*c, now).map(|t| (t, i, self.res.arriving(*c)));
+            let of = |(i, c): (usize, &u32)| self.res.classes.arrives(*c, now).map(|t| (t, i, self.res.arriving(*c)));
             classes.iter().enumerate().filter_map(of).collect()
         } else {
             SmallVec::new()

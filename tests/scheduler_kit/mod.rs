@@ -136,9 +136,7 @@ impl Ledger {
             }
             for (other, held) in self.jobs.iter().filter_map(|(other, j)| Some((other, j.held.get(&target)?))) {
                 let apart = match (held, &share.extent) {
-                    (Extent::Part(a), Extent::Part(b)) => {
-                        a.cores.is_disjoint(&b.cores) && a.gpus.is_disjoint(&b.gpus)
-                    }
+                    (Extent::Part(a), Extent::Part(b)) => a.cores.is_disjoint(&b.cores) && a.gpus.is_disjoint(&b.gpus),
                     (Extent::Whole, _) | (_, Extent::Whole) => false,
                 };
                 assert!(apart, "I2: target {target} granted to {id} while {other} holds {held:?}");
@@ -465,10 +463,7 @@ pub fn rebuild(of: &Scheduler, ledger: &Ledger, now: Timestamp, epoch: u64) -> S
 /// The answers that two schedulers with the same past must share: annotations and plans depend on what was said before.
 pub fn told(out: &[Output]) -> Vec<Output> {
     let shared = |o: &&Output| {
-        matches!(
-            o,
-            Output::Alloc { .. } | Output::Deny { .. } | Output::Cancelled { .. } | Output::DownAck { .. }
-        )
+        matches!(o, Output::Alloc { .. } | Output::Deny { .. } | Output::Cancelled { .. } | Output::DownAck { .. })
     };
     out.iter().filter(shared).cloned().collect()
 }
