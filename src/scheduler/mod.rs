@@ -70,6 +70,7 @@ impl Scheduler {
             filters: Default::default(),
             plan: Plan::Counts(Profile::default()),
             holdings: None,
+            boundary: Timestamp::NEVER,
             epoch: Epoch(0),
             sweep: false,
             now: Timestamp::MIN,
@@ -168,6 +169,7 @@ impl Scheduler {
             }
             Phase::Known(_) | Phase::Fresh => {
                 self.core.drop_plan();
+                self.core.boundary = self.core.res.windows.next_boundary(now).unwrap_or(Timestamp::NEVER);
                 (Progress::default(), true)
             }
         };
