@@ -18,8 +18,8 @@ use sluice::formats::r::R;
 use sluice::graph::{Graph, Properties};
 use sluice::matcher::{Amount, Freed, Request, Selection, Shape};
 use sluice::site::{
-    Counts, Effect, Event, Found, GroupMode, JobState, Observer, Outcome, PendingFate, Site, SiteOptions, Snapshot, StartMode,
-    Submission, SwitchSpec,
+    Counts, Effect, Event, Found, GroupMode, JobState, Observer, Outcome, PendingFate, Site, SiteOptions, Snapshot,
+    StartMode, Submission, SwitchSpec,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -271,6 +271,12 @@ impl Machine {
         prop_assert_eq!(self.twin.violations(), &[]);
         prop_assert_eq!(waiting_as_one(self.site.counts()), waiting_as_one(self.twin.counts()));
         prop_assert_eq!(self.site.counts().sum(), self.site.counts().submitted);
+        for (mine, other) in self.site.all_jobs().zip(self.twin.all_jobs()) {
+            let name = self.site.queue_name(mine.home).map(|n| n.to_string()).unwrap_or_default();
+            if self.site.queue_view(&name).is_some_and(|q| q.started && q.id == mine.home) {
+                prop_assert_eq!(mine.planned, other.planned, "I7/I8: job {}", mine.id);
+            }
+        }
         if let Some(at) = self.site.next_wakeup(self.now) {
             prop_assert!(at > self.now, "after a step there is nothing to do at once");
         }
@@ -349,13 +355,13 @@ impl Machine {
         Ok(())
     }
 
-    /// Effects to compare: without the stamps, which a restart moves on, and after one without the reasons of waiting,
-    /// which a new scheduler finds anew.
+    /// Effects to compare: without the stamps, which a restart moves on, and after one without what is said about jobs
+    /// that wait, since a new scheduler may say it again. Plans are compared as they stand.
     fn plain(&self, effects: &[Effect]) -> Vec<String> {
         let text = |effect: &Effect| match effect {
             Effect::Up { queue, targets, .. } => Some(format!("up {queue} {targets}")),
             Effect::Down { queue, targets, .. } => Some(format!("down {queue} {targets}")),
-            Effect::Annotated { .. } | Effect::Held { .. } if self.restarted => None,
+            Effect::Annotated { .. } | Effect::Held { .. } | Effect::PlannedStart { .. } if self.restarted => None,
             other => Some(format!("{other:?}")),
         };
         effects.iter().filter_map(text).collect()

@@ -306,7 +306,8 @@ impl Site {
         self.ledger.watch(self.coordinator.watched_targets());
         self.tell_windows(now, effects);
         let drains = self.planned_drains.iter().map(|d| d.at).min();
-        self.boundary = self.queues.iter().filter_map(|q| q.windows.next_boundary(now)).min().unwrap_or(Timestamp::NEVER);
+        self.boundary =
+            self.queues.iter().filter_map(|q| q.windows.next_boundary(now)).min().unwrap_or(Timestamp::NEVER);
         let next = self.coordinator.next_wakeup(now).into_iter().chain(drains).min();
         self.settle_at = next.unwrap_or(Timestamp::NEVER).min(self.boundary);
     }
