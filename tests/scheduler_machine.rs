@@ -417,10 +417,10 @@ impl Machine {
         let all: Vec<_> = bench.scheduler.waiting().collect();
         let planned: Vec<usize> = (0..all.len()).filter(|i| all[*i].planned.is_some()).collect();
         let Some(at) = planned.get(all.len() * 7 % planned.len().max(1)) else { return };
-        // Plans by target and plans by counts need not agree.
-        let partial = |id: JobId| !matches!(bench.ledger.jobs[&id].request.request.shape, Shape::Whole { .. });
-        let stays = |at: usize| all[..at].iter().map(|w| w.job.id).chain(bench.ledger.running()).any(partial);
-        if stays(all.len()) && !stays(at + 1) {
+        // Plans by target and plans by counts need not agree, nor plans with finer classes: both must stay.
+        let shape = |id: JobId| &bench.ledger.jobs[&id].request.request.shape;
+        let plain = |id| matches!(shape(id), Shape::Whole { at_least, .. } if *at_least == Amount::NONE);
+        if !all[at + 1..].iter().all(|w| plain(w.job.id)) {
             return;
         }
         let mut alone = bench.scheduler.clone();

@@ -21,12 +21,24 @@ impl Pass<'_> {
         } else if let Plan::Counts(profile) = &mut self.core.plan {
             profile.trim(self.now);
         }
+        let mut began = false;
         let end = loop {
             let end = self.place_all();
             self.start_due();
-            // Who starts makes room within the depth.
-            if self.forget_started() == 0 || end != PassEnd::Done {
+            let started = self.forget_started() > 0;
+            began |= started;
+            if end != PassEnd::Done || !began {
                 break end;
+            }
+            // Who starts makes room within the depth; and it may take other targets than were planned for it, so that
+            // those that were set aside are looked at again.
+            if !started {
+                if !self.progress.aside {
+                    break end;
+                }
+                began = false;
+                self.progress.restart();
+                self.progress.looking_again = true;
             }
         };
         if end == PassEnd::Done {

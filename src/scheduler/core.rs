@@ -28,8 +28,6 @@ pub(super) struct Core {
     pub order: TargetOrder,
     /// Which cores and gpus are held; kept only while some job asks for parts of targets.
     pub holdings: Option<Holdings>,
-    /// When the windows that the plan was made from next begin or end somewhere.
-    pub boundary: Timestamp,
     pub epoch: Epoch,
     /// Whether a filter cuts the members into classes that no waiting job needs any more.
     pub stale_classes: bool,

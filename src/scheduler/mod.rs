@@ -70,7 +70,6 @@ impl Scheduler {
             filters: Default::default(),
             plan: Plan::Counts(Profile::default()),
             holdings: None,
-            boundary: Timestamp::NEVER,
             epoch: Epoch(0),
             sweep: false,
             now: Timestamp::MIN,
@@ -130,25 +129,23 @@ impl Scheduler {
     }
 
     fn pass(&mut self, now: Timestamp, budget: usize, out: &mut Vec<Output>) {
-        // What was to arrive when a window begins may not have come.
-        let boundary = now >= self.core.boundary;
-        if self.put_off_overruns(now) || boundary {
+        if self.put_off_overruns(now) {
             self.changed();
-        }
-        if !self.core.plan_fits_jobs() {
-            self.replan();
-            if !self.core.jobs.any_partial() {
-                self.core.plan = Plan::Counts(Profile::default());
-            }
         }
         let mut examined = 0;
         let end = loop {
+            if !self.core.plan_fits_jobs() {
+                self.replan();
+                if !self.core.jobs.any_partial() {
+                    self.core.plan = Plan::Counts(Profile::default());
+                }
+            }
             if self.core.stale_classes {
                 self.reclassify();
             }
             let end = self.run(now, budget, &mut examined, out);
-            // A filter that its last job took along has cut classes that are whole again: more may fit (I10).
-            if end != PassEnd::Done || !self.core.stale_classes {
+            // Who starts may be the last that asked for parts, or whose filter cut classes: more may fit then (I10).
+            if end != PassEnd::Done || self.is_settled() {
                 break end;
             }
         };
@@ -156,6 +153,11 @@ impl Scheduler {
             self.dirty = false;
         }
         out.push(Output::PassEnded { end, examined });
+    }
+
+    /// Whether classes and the kind of plan are those that the jobs need.
+    fn is_settled(&self) -> bool {
+        !self.core.stale_classes && self.core.plan_fits_jobs()
     }
 
     /// One run over the jobs, from where the last one stopped if what it found out still holds.
@@ -169,7 +171,6 @@ impl Scheduler {
             }
             Phase::Known(_) | Phase::Fresh => {
                 self.core.drop_plan();
-                self.core.boundary = self.core.res.windows.next_boundary(now).unwrap_or(Timestamp::NEVER);
                 (Progress::default(), true)
             }
         };
@@ -184,7 +185,7 @@ impl Scheduler {
         };
         let end = pass.run(fresh);
         *examined = pass.examined;
-        if end == PassEnd::Done && !self.core.stale_classes {
+        if end == PassEnd::Done && self.is_settled() {
             self.report_plans(&progress, out);
         }
         self.phase = Phase::Known(progress);
