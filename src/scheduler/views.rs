@@ -163,6 +163,18 @@ impl Scheduler {
         self.core.jobs.get(slot).run.as_ref().map(|r| r.planned_end)
     }
 
+    /// When a running job is expected to end, as a pass at `now` would put it off.
+    pub fn planned_end_at(&self, job: JobId, now: Timestamp) -> Option<Timestamp> {
+        let slot = self.core.jobs.slot(job)?;
+        let run = self.core.jobs.get(slot).run.as_ref()?;
+        let (mut end, mut overruns) = (run.planned_end, run.overruns);
+        while end <= now {
+            end = end + self.slack(overruns);
+            overruns += 1;
+        }
+        Some(end)
+    }
+
     /// Why a waiting job does not start; `None` for others.
     pub fn explain(&self, job: JobId, now: Timestamp) -> Option<Reason> {
         let slot = self.core.jobs.slot(job)?;

@@ -407,14 +407,13 @@ pub(super) struct Held<'a> {
 }
 
 impl Held<'_> {
-    /// When a holding is expected to end. What its scheduler expects counts: it puts off the end of a job that overruns
-    /// its limit, in its next pass.
+    /// When a holding is expected to end. What its scheduler expects counts, which puts off the end of a job that
+    /// overruns its limit.
     pub fn end_of(&self, holding: u32) -> Timestamp {
         let holding = self.jobs.holding(holding);
         let queue = &self.queues[holding.queue.index()];
-        let told = queue.scheduler.as_ref().and_then(|s| s.planned_end(holding.name));
-        let end = told.unwrap_or_else(|| holding.planned_end());
-        if end > self.now { end } else { self.now + queue.config.policy.scheduler.overrun_slack }
+        let told = queue.scheduler.as_ref().and_then(|s| s.planned_end_at(holding.name, self.now));
+        told.unwrap_or_else(|| holding.planned_end())
     }
 }
 
