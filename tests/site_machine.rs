@@ -18,8 +18,8 @@ use sluice::formats::r::R;
 use sluice::graph::{Graph, Properties};
 use sluice::matcher::{Amount, Freed, Request, Selection, Shape};
 use sluice::site::{
-    Counts, Effect, Event, EventError, Found, GroupMode, JobState, Observer, Outcome, PendingFate, Site, SiteOptions, Snapshot,
-    StartMode, Submission, SwitchSpec,
+    Counts, Effect, Event, EventError, Found, GroupMode, JobState, Observer, Outcome, PendingFate, Site, SiteOptions,
+    Snapshot, StartMode, Submission, SwitchSpec,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -235,7 +235,9 @@ impl Machine {
         let (mut effects, mut shadow) = (Vec::new(), Vec::new());
         let answer = self.site.apply(self.now, event.clone(), &mut effects);
         let other = self.twin.apply(self.now, event.clone(), &mut shadow);
-        let text = |answer: &Result<(), EventError>| answer.as_ref().map_err(|e| e.to_string().replace("held", "pending")).copied();
+        let text = |answer: &Result<(), EventError>| {
+            answer.as_ref().map_err(|e| e.to_string().replace("held", "pending")).copied()
+        };
         prop_assert_eq!(text(&answer), text(&other), "I7/I8: {:?}", event);
         prop_assert_eq!(self.plain(&effects), self.plain(&shadow), "I7/I8: {:?}", event);
         match answer {
