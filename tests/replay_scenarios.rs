@@ -145,7 +145,7 @@ fn busy() -> String {
                     [graph]\nuniform = { nodes = 48, cores = 2, properties = { fast = 'node[0-23]' } }\n\
                     [policy.scheduler]\nqueue-policy = 'easy'\n\
                     [queues.day]\nhosts = 'node[0-39]'\n[queues.debug]\nhosts = 'node[40-47]'\n\
-                    [queues.night]\nhosts = 'node[16-39]'\npolicy.scheduler = { queue-policy = 'easy', precedence = 5 }\n\
+                    [queues.night]\nhosts = 'node[16-39]'\npolicy.scheduler = { queue-policy = 'conservative', precedence = 5 }\n\
                     [[workload]]\n[workload.generate]\nseed = 5\njobs = 1500\nload = 0.9\nnodes = 48\n\
                     sizes = { dist = 'log-uniform', min = 1, max = 16 }\n\
                     run = { dist = 'log-uniform', min = 60, max = 14400 }\n\

@@ -6,6 +6,7 @@
 //! without moving any start.
 
 use super::filters::{Filter, Filters};
+use super::groups::{Entered, Groups};
 use super::jobs::{Jobs, Run, Slot};
 use super::plan::{Plan, PlanClaim, Reserved};
 use super::resources::{Resources, add_to, take_from};
@@ -24,6 +25,8 @@ pub(super) struct Core {
     pub jobs: Jobs,
     pub filters: Filters,
     pub res: Resources,
+    /// Which classes the plan tells apart.
+    pub groups: Groups,
     pub plan: Plan,
     pub order: TargetOrder,
     /// Which cores and gpus are held; kept only while some job asks for parts of targets.
@@ -47,37 +50,20 @@ impl Core {
             self.plan = Plan::Targets(Box::new(self.target_plans(now)));
             return;
         }
-        let mut profile = match std::mem::replace(&mut self.plan, Plan::Counts(Profile::default())) {
-            Plan::Counts(profile) => profile,
-            Plan::Targets(_) => Profile::default(),
-        };
-        profile.reset(now, self.res.free.iter().map(|n| *n as i32));
-        for (end, _, slot) in self.jobs.ends() {
-            for (class, n) in &self.jobs.get(*slot).run.as_ref().expect("it runs").held {
-                profile.gain((*end).max(now), *class, *n);
-            }
+        if matches!(self.plan, Plan::Targets(_)) {
+            self.plan = Plan::Counts(Profile::default());
         }
-        for (end, _, slot) in self.jobs.ends() {
-            for (class, n) in &self.jobs.get(*slot).run.as_ref().expect("it runs").held_down {
-                if let Some(arrival) = self.res.classes.arrives(*class, now) {
-                    profile.gain((*end).max(arrival), *class, *n);
-                }
-            }
-        }
-        if self.res.classes.bounded() {
-            self.plan_arrivals(&mut profile, now);
-        }
-        self.plan = Plan::Counts(profile);
+        self.fill_profile(now);
     }
 
     /// Enters the targets that other queues will hand over, and the instants at which windows open.
-    fn plan_arrivals(&self, profile: &mut Profile, now: Timestamp) {
+    pub fn plan_arrivals(&self, profile: &mut Profile, now: Timestamp) {
         for opening in self.res.classes.openings(now) {
             profile.pin(opening);
         }
         for class in 0..self.res.classes.len() as u32 {
             if let Some(from) = self.res.classes.arrives(class, now) {
-                profile.gain(from, class, self.res.arriving(class));
+                profile.gain(from, self.groups.of(class), self.res.arriving(class));
             }
         }
     }
@@ -145,9 +131,12 @@ impl Core {
         let (job, filter) = (self.jobs.get(slot), self.filter(slot));
         match &self.plan {
             Plan::Counts(profile) => {
-                let wanted = Wanted { min: job.min, classes: &filter.classes, duration: job.span() };
-                let (start, claim) = profile.earliest(&wanted, now, |c, s, e| self.admits(c, s, e))?;
-                Some((start, PlanClaim::Counts(claim)))
+                let admits = |g, s, e| self.admits(self.groups.class(g), s, e);
+                let found = |classes: &[u32]| {
+                    profile.earliest(&Wanted { min: job.min, classes, duration: job.span() }, now, admits)
+                };
+                let found = if self.groups.active() { found(&self.groups_of(slot)) } else { found(&filter.classes) };
+                found.map(|(start, claim)| (start, PlanClaim::Counts(claim)))
             }
             Plan::Targets(plans) => {
                 let shape = &job.request.shape;
@@ -162,8 +151,11 @@ impl Core {
         let (job, filter) = (self.jobs.get(slot), self.filter(slot));
         match &self.plan {
             Plan::Counts(profile) => {
-                let wanted = Wanted { min: job.min, classes: &filter.classes, duration: job.span() };
-                profile.fits(&wanted, at, |c, s, e| self.admits(c, s, e)).map(PlanClaim::Counts)
+                let admits = |g, s, e| self.admits(self.groups.class(g), s, e);
+                let found =
+                    |classes: &[u32]| profile.fits(&Wanted { min: job.min, classes, duration: job.span() }, at, admits);
+                let found = if self.groups.active() { found(&self.groups_of(slot)) } else { found(&filter.classes) };
+                found.map(PlanClaim::Counts)
             }
             Plan::Targets(plans) => {
                 let shape = &job.request.shape;
@@ -188,7 +180,13 @@ impl Core {
                 PlanClaim::Targets { placement, slot: size }
             }
         };
-        self.plan.occupy(&claim, start, start + self.jobs.get(slot).span());
+        let span = self.jobs.get(slot).span();
+        self.plan.occupy(&claim, start, start + span);
+        if let PlanClaim::Counts(claim) = &claim
+            && self.groups.active()
+        {
+            self.groups.entered.push(Entered { start, span, claim: claim.clone() });
+        }
         claim
     }
 
@@ -234,7 +232,7 @@ impl Core {
                 let free = caps.iter().map(|(_, n)| n).sum();
                 self.start_whole(slot, now, self.amount(slot, free), &caps, out);
                 let run = self.jobs.get(slot).run.as_ref().expect("it runs");
-                let (held, end) = (PlanClaim::Counts(run.held.clone()), run.planned_end);
+                let (held, end) = (PlanClaim::Counts(self.groups.claim(&run.held)), run.planned_end);
                 self.plan.occupy(&held, now, end);
             }
             PlanClaim::Targets { placement, slot: size } => {
@@ -258,7 +256,8 @@ impl Core {
         }
     }
 
-    /// Starts a waiting job on `n` whole idle targets, of each class at most what `caps` says.
+    /// Starts a waiting job on `n` whole idle targets, of each class (in a plan by groups: group) at most what `caps`
+    /// says.
     pub fn start_whole(&mut self, slot: Slot, now: Timestamp, n: u32, caps: &Claim, out: &mut Vec<Output>) {
         let shares = self.pick(slot, n, caps);
         let job = self.jobs.get(slot);
@@ -275,9 +274,11 @@ impl Core {
         let filter = self.filter(slot);
         let mut shares = Vec::with_capacity(n as usize);
         let share = |target| Share { target, extent: Extent::Whole };
+        // A bound on what can be taken of a group of classes is one on the classes.
         let bound = filter.classes.iter().any(|c| {
-            let cap = caps.iter().find(|(class, _)| class == c).map_or(0, |(_, n)| *n);
-            cap < self.res.free[*c as usize]
+            let group = self.groups.of(*c);
+            let cap = caps.iter().find(|(g, _)| *g == group).map_or(0, |(_, n)| *n);
+            cap < self.free_in(group)
         });
         if self.order.is_ascending() && (!bound || filter.classes.len() == 1) {
             let candidates = self.res.idle.iter_and(&filter.targets);
@@ -288,14 +289,23 @@ impl Core {
         candidates.and(&filter.targets);
         let mut left = caps.clone();
         let allowed = self.order.iter(&candidates).filter(|t| {
-            let class = self.res.classes.of(*t);
-            let cap = left.iter_mut().find(|(c, cap)| *c == class && *cap > 0);
+            let group = self.groups.of(self.res.classes.of(*t));
+            let cap = left.iter_mut().find(|(g, cap)| *g == group && *cap > 0);
             cap.map(|(_, cap)| *cap -= 1).is_some()
         });
         shares.extend(allowed.take(n as usize).map(share));
         debug_assert_eq!(shares.len(), n as usize, "the counts promised more than is idle");
         shares.sort_unstable_by_key(|s| s.target);
         shares
+    }
+
+    /// How many targets of a group are idle.
+    fn free_in(&self, group: u32) -> u32 {
+        if self.groups.active() {
+            self.groups.classes(group).iter().map(|c| self.res.free[*c as usize]).sum()
+        } else {
+            self.res.free[group as usize]
+        }
     }
 
     /// Hands a selection to a waiting job.
@@ -315,6 +325,7 @@ impl Core {
         };
         let filter = self.jobs.get(slot).filter;
         self.jobs.start(slot, run);
+        self.groups.started(slot);
         self.stale_classes |= self.filters.release(filter);
         out.push(Output::Alloc { job: id, selection, epoch: self.epoch });
     }

@@ -11,6 +11,7 @@
 mod compress;
 mod core;
 mod filters;
+mod groups;
 mod inputs;
 mod jobs;
 mod message;
@@ -68,6 +69,7 @@ impl Scheduler {
             res: Resources::new(graph, Arc::default(), &none, &none),
             jobs: Jobs::default(),
             filters: Default::default(),
+            groups: Default::default(),
             plan: Plan::Counts(Profile::default()),
             holdings: None,
             epoch: Epoch(0),
@@ -144,10 +146,11 @@ impl Scheduler {
                 self.reclassify();
             }
             let end = self.run(now, budget, &mut examined, out);
-            // Who starts may be the last that asked for parts, or whose filter cut classes: more may fit then (I10).
+            // Who starts may be the last that asked for parts, or whose filter cut classes or groups: more may fit then (I10).
             if end != PassEnd::Done || self.is_settled() {
                 break end;
             }
+            self.phase = Phase::Fresh;
         };
         if end == PassEnd::Done {
             self.dirty = false;
@@ -155,9 +158,9 @@ impl Scheduler {
         out.push(Output::PassEnded { end, examined });
     }
 
-    /// Whether classes and the kind of plan are those that the jobs need.
+    /// Whether classes, groups and the kind of plan are those that the jobs need.
     fn is_settled(&self) -> bool {
-        !self.core.stale_classes && self.core.plan_fits_jobs()
+        !self.core.stale_classes && !self.core.groups.stale && self.core.plan_fits_jobs()
     }
 
     /// One run over the jobs, from where the last one stopped if what it found out still holds.

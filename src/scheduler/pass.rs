@@ -89,6 +89,9 @@ impl Pass<'_> {
     /// Looks at the jobs from where the progress stands; `fresh`: from the start, with a new plan.
     pub fn run(&mut self, fresh: bool) -> PassEnd {
         let by_counts = !self.core.jobs.any_partial();
+        if fresh {
+            self.core.reset_groups();
+        }
         if self.core.res.classes.bounded() {
             self.until(self.core.res.classes.next_opening(self.now).unwrap_or(Timestamp::NEVER));
         }
@@ -271,6 +274,7 @@ impl Pass<'_> {
             self.progress.next += 1;
             self.examined += 1;
             self.progress.seen += 1;
+            self.core.tell_apart(slot, self.now);
             if !reserving {
                 if let Some(claim) = self.core.fits(slot, self.now) {
                     self.start_planned(at, slot, claim);
