@@ -157,6 +157,11 @@ impl Scheduler {
         }
     }
 
+    /// Whether a running job is past its planned end, so that a pass puts that off.
+    pub fn any_overdue(&self, now: Timestamp) -> bool {
+        self.core.jobs.ends().first().is_some_and(|(end, _, _)| *end <= now)
+    }
+
     /// When a running job is expected to end.
     pub fn planned_end(&self, job: JobId) -> Option<Timestamp> {
         let slot = self.core.jobs.slot(job)?;

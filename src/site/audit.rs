@@ -146,7 +146,11 @@ fn jobs_have_one_place(site: &Site, found: &mut Vec<Violation>) {
         let held = job.holding != NO_HOLDING;
         let kind = held.then(|| site.jobs.holding(job.holding)).map(|h| (h.slot, h.kind));
         let sound = match job.state {
-            JobState::Pending => !held && (job.in_scheduler || !site.queue(job.queue).started),
+            JobState::Pending => {
+                // A removed queue never runs a pass again.
+                let lives = !site.queue(job.queue).removed && !site.queue(job.home).removed;
+                !held && lives && (job.in_scheduler || !site.queue(job.queue).started)
+            }
             JobState::Held => !held,
             JobState::Running => kind == Some((slot, HoldingKind::Running)) && !job.in_scheduler,
             JobState::Ended(_) => kind.is_none_or(|k| k == (slot, HoldingKind::Ended)) && !job.in_scheduler,

@@ -1,16 +1,29 @@
-//! Properties of a pass, checked by running it again on copies: progress (I10) and kept promises (I9).
+//! Progress (I10) and kept promises (I9), checked by running passes again on copies, and by counting.
 //!
-//! Decides nothing and changes nothing. Costs a copy of a scheduler and one or two passes per queue.
+//! Decides nothing and changes nothing but its own notes. A pass that is run again shares its faults with the first;
+//! what is counted here from holdings, limits and planned starts shares nothing with it. Costs a copy of a scheduler
+//! and one or two passes per queue.
 
+use super::queue::Queue;
 use super::state::Site;
 use super::violation::{Invariant, Violation};
-use crate::base::{JobId, Timestamp};
+use crate::base::{Duration, FastMap, JobId, QueueId, TargetId, Timestamp};
 use crate::config::QueuePolicy;
-use crate::matcher::Shape;
+use crate::matcher::{Extent, Reason, Shape};
 use crate::scheduler::{Input, JobRequest, Output, Scheduler, Waiting};
+use std::cmp::Reverse;
+
+/// What a queue has promised: the planned starts that must not move later.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Promises {
+    starts: Vec<(JobId, Timestamp)>,
+    /// Something has happened since that excuses a delay.
+    pub excused: bool,
+}
 
 impl Site {
-    /// I10: after a pass that is done, a pass over all jobs from the start, at the same time, starts nothing more.
+    /// I10: after a pass that is done, a pass over all jobs from the start, at the same time, starts nothing more, and
+    /// plans the same (I9).
     ///
     /// Left out are queues with a queue-depth, in which jobs that started let others come within the depth. Under
     /// conservative-compress the same pass is repeated instead: a sweep belongs to a release.
@@ -18,6 +31,9 @@ impl Site {
         let mut found = Vec::new();
         for queue in self.queues.iter().filter(|q| q.started) {
             let Some(scheduler) = queue.scheduler.as_ref().filter(|s| !s.needs_pass(now)) else { continue };
+            if let Some(text) = self.head_that_could_start(queue, scheduler, now) {
+                found.push(Violation::new(Invariant::I10, text));
+            }
             if scheduler.settings().queue_depth.is_some() {
                 continue;
             }
@@ -31,9 +47,163 @@ impl Site {
             if !started.is_empty() {
                 let text = format!("queue {} is done, but another pass starts jobs {started:?}", queue.name);
                 found.push(Violation::new(Invariant::I10, text));
+                continue;
+            }
+            let plans = |s: &Scheduler| s.waiting().map(|w| (w.job.id, w.planned)).collect::<Vec<_>>();
+            if let Some((before, after)) = plans(scheduler).into_iter().zip(plans(&copy)).find(|(a, b)| a != b) {
+                let text = format!("queue {} plans {before:?}, another pass {after:?}; it is {now}", queue.name);
+                found.push(Violation::new(Invariant::I9, text));
             }
         }
         found
+    }
+
+    /// The first job that waits for whole targets, if so many are idle, by the ledger.
+    ///
+    /// Left out is conservative-compress, where a job with a higher priority does not move the reservations of others,
+    /// and where windows bound what may start.
+    fn head_that_could_start(&self, queue: &Queue, scheduler: &Scheduler, now: Timestamp) -> Option<String> {
+        let compress = scheduler.settings().queue_policy == QueuePolicy::ConservativeCompress;
+        if compress || !queue.windows.timelines.is_empty() {
+            return None;
+        }
+        let aside = |w: &Waiting| {
+            let why = scheduler.explain(w.job.id, now);
+            matches!(why, Some(Reason::NoFiniteStart(_) | Reason::ExceedsWindow { .. }))
+        };
+        let first = scheduler.waiting().find(|w| !aside(w))?;
+        let Shape::Whole { nodes, at_least, .. } = &first.job.request.shape else { return None };
+        let allowed = match &first.job.request.constraint {
+            Some(constraint) => Some(self.graph.resolve(&self.properties, constraint).ok()?),
+            None => None,
+        };
+        let serves = |t: &TargetId| {
+            let size = super::state::size_of(&self.graph, *t);
+            queue.members.contains(*t)
+                && self.ledger.up_in(*t) == Some(queue.id)
+                && !self.ledger.is_held(*t)
+                && (size.cores >= at_least.cores && size.gpus >= at_least.gpus)
+                && allowed.as_ref().is_none_or(|a| a.contains(*t))
+        };
+        let idle = self.coordinator.owned(queue.id).iter().filter(serves).count() as u64;
+        let (id, name, least) = (first.job.id, &queue.name, nodes.min());
+        (idle >= least)
+            .then(|| format!("job {id} is the first of queue {name} and waits for {least} of {idle} idle targets"))
+    }
+
+    /// I9: the planned starts of whole targets can all be kept, by the limits of what runs: at no planned start are more
+    /// targets wanted than the queue has.
+    ///
+    /// Where windows bound what a queue has, its members are counted.
+    pub fn check_plans(&self, now: Timestamp) -> Vec<Violation> {
+        let mut found = Vec::new();
+        for queue in self.queues.iter().filter(|q| q.started) {
+            let Some(scheduler) = queue.scheduler.as_ref().filter(|s| !s.needs_pass(now)) else { continue };
+            let mut changes: Vec<(Timestamp, i64)> = Vec::new();
+            for waiting in scheduler.waiting() {
+                let (Some(at), Shape::Whole { nodes, .. }) = (waiting.planned, &waiting.job.request.shape) else {
+                    continue;
+                };
+                let n = nodes.min() as i64;
+                changes.extend([(at, n), (at + waiting.job.limit.max(Duration::from_micros(1)), -n)]);
+            }
+            if changes.is_empty() {
+                continue;
+            }
+            let bounded = !queue.windows.timelines.is_empty();
+            let counts = |t: TargetId| bounded || self.ledger.up_in(t) == Some(queue.id);
+            let mut wanted = 0;
+            for run in scheduler.running() {
+                let whole = run.selection.shares.iter().filter(|s| s.extent == Extent::Whole).map(|s| s.target);
+                let n = whole.filter(|t| !run.freed.contains(*t) && queue.members.contains(*t) && counts(*t)).count();
+                wanted += n as i64;
+                changes.push((run.planned_end, -(n as i64)));
+            }
+            let has = queue.members.iter().filter(|t| counts(*t)).count() as i64;
+            // What ends makes room for what starts at the same instant.
+            changes.sort_unstable();
+            for (at, change) in changes {
+                wanted += change;
+                if change > 0 && wanted > has {
+                    let text = format!("queue {} plans for {wanted} of {has} targets at {at}; it is {now}", queue.name);
+                    found.push(Violation::new(Invariant::I9, text));
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// I9 across passes: the planned start of the first job under easy, and of every job under conservative-compress, is
+    /// not later than it was, unless what excuses a delay has happened. Takes note of the starts that are planned now.
+    pub fn check_kept(&mut self, now: Timestamp) {
+        for index in 0..self.queues.len() {
+            let queue = &self.queues[index];
+            let scheduler = queue.scheduler.as_ref().filter(|s| queue.started && !s.needs_pass(now));
+            let Some(scheduler) = scheduler else {
+                self.queues[index].promises.excused = true;
+                continue;
+            };
+            let planned = |w: Waiting| w.planned.map(|at| (w.job.id, at));
+            let starts: Vec<(JobId, Timestamp)> = match scheduler.settings().queue_policy {
+                QueuePolicy::Easy => scheduler.waiting().next().and_then(planned).into_iter().collect(),
+                QueuePolicy::ConservativeCompress => scheduler.waiting().filter_map(planned).collect(),
+                QueuePolicy::Fcfs | QueuePolicy::Hybrid | QueuePolicy::Conservative => Vec::new(),
+            };
+            let before = Promises { starts: starts.clone(), excused: false };
+            let before = std::mem::replace(&mut self.queues[index].promises, before);
+            if before.excused || before.starts.is_empty() {
+                continue;
+            }
+            let starts: FastMap<JobId, Timestamp> = starts.into_iter().collect();
+            let later = before.starts.iter().filter_map(|(job, was)| Some((job, was, starts.get(job)?)));
+            if let Some((job, was, is)) = later.filter(|(_, was, is)| is > was).min() {
+                let name = &self.queues[index].name;
+                let text = format!("queue {name} had planned job {job} for {was}, plans it for {is}; it is {now}");
+                self.violations.push(Violation::new(Invariant::I9, text));
+            }
+        }
+    }
+
+    /// Notes that jobs run past their planned ends, which excuses a delay.
+    pub fn excuse_overruns(&mut self, now: Timestamp) {
+        for queue in &mut self.queues {
+            queue.promises.excused |= queue.scheduler.as_ref().is_some_and(|s| s.any_overdue(now));
+        }
+    }
+
+    /// Notes what excuses a delay before a scheduler is told it.
+    pub fn excuse(&mut self, queue: QueueId, input: &Input) {
+        let excused = match input {
+            Input::Alloc(job) => {
+                let key = |priority, submitted, id| (Reverse(priority), submitted, id);
+                let new = key(job.priority, job.submitted, job.id);
+                let overtakes = |(id, _): &(JobId, Timestamp)| {
+                    let known = self.jobs.slot(*id).map(|slot| self.jobs.job(slot));
+                    known.is_some_and(|j| new < key(j.priority, j.submitted, j.id))
+                };
+                self.queue(queue).promises.starts.iter().any(overtakes)
+            }
+            Input::Up { .. }
+            | Input::Cancel(_)
+            | Input::Free { .. }
+            | Input::Planned { .. }
+            | Input::Reconsider
+            | Input::Pass { .. }
+            | Input::Resume => false,
+            Input::Acquire { .. }
+            | Input::Hello(_)
+            | Input::Down { .. }
+            | Input::Shrink { .. }
+            | Input::Graph(_)
+            | Input::Properties(_)
+            | Input::Members(_)
+            | Input::Windows(_)
+            | Input::Policy(_)
+            | Input::Expiration { .. }
+            | Input::Prioritize(_) => true,
+        };
+        self.queue_mut(queue).promises.excused |= excused;
     }
 
     /// I9: of each queue that is about to run a pass, the planned start of one job, with all jobs behind it and without.

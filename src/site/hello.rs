@@ -104,6 +104,7 @@ impl Site {
             holdings: 0,
             answers: Vec::new(),
             pass: None,
+            promises: Default::default(),
             config,
         });
         self.acquire(now, id, effects);

@@ -4,13 +4,13 @@
 //! Checked, in the order in which things happen: a target is up in one queue at most, and work starts only where it is
 //! up (I1); nothing is granted twice or beyond what there is (I2); nothing goes up while a job of another queue holds
 //! it (I3); a job is killed only on demand, and runs until it is told to have ended (I4); every job that came in is in
-//! one place (I6). [`Observer::compare`] holds the account against the site's own.
+//! one place (I6); ups and downs of a target have ever newer stamps, also across restarts (I8). [`Observer::compare`] holds the account against the site's own.
 
 use super::event::{Denial, Effect, Event, Found, Outcome, Submission};
 use super::job::{Counts, JobState};
 use super::state::{Site, size_of};
 use super::violation::{Invariant, Violation};
-use crate::base::{FastMap, JobId, TargetId, TargetSet};
+use crate::base::{Epoch, FastMap, JobId, TargetId, TargetSet};
 use crate::graph::Graph;
 use crate::matcher::{Extent, Freed, Selection, Units};
 use std::sync::Arc;
@@ -37,6 +37,8 @@ struct Entry {
 #[derive(Clone, Debug, Default)]
 struct Cell {
     up_in: Option<Arc<str>>,
+    /// Stamp of the newest up or down.
+    epoch: Epoch,
     cores: u32,
     gpus: u32,
     /// Who has what of it.
@@ -237,8 +239,12 @@ impl Observer {
                         self.wrong(Invariant::I4, format!("job {job} is killed, which nobody asked for"));
                     }
                 }
-                Effect::Up { queue, targets, .. } => self.up(queue, targets),
-                Effect::Down { queue, targets, .. } => {
+                Effect::Up { queue, targets, epoch } => {
+                    self.stamped(targets, *epoch);
+                    self.up(queue, targets);
+                }
+                Effect::Down { queue, targets, epoch } => {
+                    self.stamped(targets, *epoch);
                     for target in targets.iter() {
                         if let Some(cell) =
                             self.cells.get_mut(target.index()).filter(|c| c.up_in.as_ref() == Some(queue))
@@ -283,6 +289,18 @@ impl Observer {
         let run = Run { up_in, selection: selection.clone(), left, running: true, quarantined: false };
         if let Some(entry) = self.jobs.get_mut(&job) {
             entry.runs.push(run);
+        }
+    }
+
+    /// What is said of a target is newer than all that was said before, also after a restart (I8): else an answer to
+    /// something older would count.
+    fn stamped(&mut self, targets: &TargetSet, epoch: Epoch) {
+        for target in targets.iter() {
+            let Some(cell) = self.cells.get_mut(target.index()) else { continue };
+            let before = std::mem::replace(&mut cell.epoch, epoch);
+            if before >= epoch {
+                self.wrong(Invariant::I8, format!("target {target} is told with epoch {epoch}, after epoch {before}"));
+            }
         }
     }
 

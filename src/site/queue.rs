@@ -4,6 +4,7 @@
 //! the scheduler of its parent. A removed queue stays here as a tombstone until its last target and its last holding
 //! are gone; its place in the table is never used again, so that an id means one queue for ever.
 
+use super::check::Promises;
 use super::rules::Rules;
 use crate::base::{Epoch, QueueId, TargetSet, Windows};
 use crate::config::QueueConfig;
@@ -57,6 +58,8 @@ pub(super) struct Queue {
     pub answers: Vec<Output>,
     /// How the last pass ended, while it is being looked at.
     pub pass: Option<(PassEnd, usize)>,
+    /// Kept only while invariants are checked in each step.
+    pub promises: Promises,
 }
 
 impl Queue {

@@ -49,6 +49,7 @@ impl Site {
             holdings: 0,
             answers: Vec::new(),
             pass: None,
+            promises: Default::default(),
             config,
         };
         if parent.is_none() {

@@ -269,6 +269,7 @@ impl Site {
             holdings: 0,
             answers: Vec::new(),
             pass: None,
+            promises: Default::default(),
         });
         self.acquire(now, id, effects);
         let windows = self.queue(id).windows.clone();

@@ -54,6 +54,7 @@ impl Site {
                 break;
             }
             if self.options.check_ledger {
+                self.excuse_overruns(now);
                 let found = self.check_promise(now);
                 self.violations.extend(found);
             }
@@ -71,6 +72,9 @@ impl Site {
             self.violations.extend(found);
             let found = self.check_progress(now);
             self.violations.extend(found);
+            let found = self.check_plans(now);
+            self.violations.extend(found);
+            self.check_kept(now);
         }
         end
     }
@@ -144,6 +148,9 @@ impl Site {
 
     /// Says something to a scheduler, and acts on its answers at once.
     pub(super) fn tell(&mut self, now: Timestamp, queue: QueueId, input: Input, effects: &mut Vec<Effect>) {
+        if self.options.check_ledger {
+            self.excuse(queue, &input);
+        }
         let record = &mut self.queues[queue.index()];
         let Some(scheduler) = &mut record.scheduler else { return };
         scheduler.handle(now, input, &mut record.answers);
