@@ -2,13 +2,15 @@
 //!
 //! The site checks itself against its own ledger; this knows nothing but what went in and what came out, so that a
 //! fault in the ledger shows too. It checks I1 (up in one queue, and work only where a target is up), I2 (nothing granted
-//! twice), I3 (nothing goes up while held by a job of another queue), I4 (no kill without a cancellation), I6 (the sums agree).
+//! twice), I3 (nothing goes up while held by a job of another queue), I4 (no kill
+//! without a cancellation, and what runs keeps what it was given), I6 (the sums agree).
 
 use super::book::Book;
 use crate::base::{FastMap, FastSet, JobId, TargetId};
 use crate::graph::Graph;
 use crate::matcher::{Extent, Freed, Selection, Units};
 use crate::site::{Effect, Event, Invariant, Site};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Something that does not hold.
@@ -37,14 +39,21 @@ pub(crate) struct Audit {
     cells: Vec<Cell>,
     /// The targets that each job holds, those of former runs included.
     held: FastMap<JobId, Vec<TargetId>>,
+    /// What each running job was given.
+    running: BTreeMap<JobId, Arc<Selection>>,
     cancelled: FastSet<JobId>,
     findings: Vec<Finding>,
 }
 
 impl Audit {
     pub fn new(graph: &Graph) -> Self {
-        let mut audit =
-            Self { cells: Vec::new(), held: FastMap::default(), cancelled: FastSet::default(), findings: Vec::new() };
+        let mut audit = Self {
+            cells: Vec::new(),
+            held: FastMap::default(),
+            running: BTreeMap::new(),
+            cancelled: FastSet::default(),
+            findings: Vec::new(),
+        };
         audit.grow(graph);
         audit
     }
@@ -64,6 +73,9 @@ impl Audit {
         match event {
             Event::Cancel { job } => {
                 self.cancelled.insert(*job);
+            }
+            Event::End { job, .. } | Event::Requeue { job } => {
+                self.running.remove(job);
             }
             Event::Free { job, freed } => {
                 let targets = match freed {
@@ -103,7 +115,10 @@ impl Audit {
                     }
                 }
             }
-            Effect::Start { job, selection, .. } => self.grant(*job, selection),
+            Effect::Start { job, selection, .. } => {
+                self.grant(*job, selection);
+                self.running.insert(*job, selection.clone());
+            }
             Effect::Kill { job } if !self.cancelled.contains(job) => {
                 self.findings.push((Invariant::I4, format!("job {job} is killed, and nobody has cancelled it")));
             }
@@ -178,6 +193,11 @@ impl Audit {
                 ends(theirs)
             );
             findings.push((Invariant::I6, text));
+        }
+        for (job, given) in &self.running {
+            if !site.selection(*job).is_some_and(|has| Arc::ptr_eq(has, given) || *has == *given) {
+                findings.push((Invariant::I4, format!("job {job} does not run on what it was given any more")));
+            }
         }
         findings
     }

@@ -51,7 +51,12 @@ impl Site {
             }
             let plans = |s: &Scheduler| s.waiting().map(|w| (w.job.id, w.planned)).collect::<Vec<_>>();
             if let Some((before, after)) = plans(scheduler).into_iter().zip(plans(&copy)).find(|(a, b)| a != b) {
-                let text = format!("queue {} plans {before:?}, another pass {after:?}; it is {now}", queue.name);
+                let says = |(job, at): (JobId, Option<Timestamp>)| match at {
+                    Some(at) => format!("job {job} for {at}"),
+                    None => format!("job {job} not at all"),
+                };
+                let (before, after, name) = (says(before), says(after), &queue.name);
+                let text = format!("queue {name} plans {before}, but in another pass {after}; it is {now}");
                 found.push(Violation::new(Invariant::I9, text));
             }
         }
