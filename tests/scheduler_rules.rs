@@ -47,12 +47,15 @@ impl Bench {
     }
 }
 
-fn windows(lists: &[(&[u32], &[(i64, i64)])]) -> Windows {
+/// Targets, and the windows (from, until) that they share; negative: open.
+type Lists<'a> = (&'a [u32], &'a [(i64, i64)]);
+
+fn windows(lists: &[Lists<'_>]) -> Windows {
     let window = |(from, until): &(i64, i64)| Window {
         from: if *from < 0 { Timestamp::MIN } else { t(*from) },
         until: if *until < 0 { Timestamp::NEVER } else { t(*until) },
     };
-    let timeline = |(ids, list): &(&[u32], &[(i64, i64)])| Timeline {
+    let timeline = |(ids, list): &Lists<'_>| Timeline {
         targets: set(ids.iter().copied()),
         windows: list.iter().map(window).collect(),
     };

@@ -484,7 +484,7 @@ impl Machine {
             Op::AddHost => {
                 let rank = self.next_rank;
                 self.next_rank += 1;
-                vec![Event::AddTargets { addition: Box::new(host(rank)), online: rank % 2 == 0 }]
+                vec![Event::AddTargets { addition: Box::new(host(rank)), online: rank.is_multiple_of(2) }]
             }
             Op::RemoveTargets(mask) => {
                 let some = pick_targets(site, *mask).iter().take(1).collect();

@@ -133,7 +133,8 @@ impl Scheduler {
         let job = self.entry(job);
         let filter = self.core.filters.get(job.filter);
         let whole = !job.partial && filter.members >= job.min;
-        if !whole && let Err(reason) = satisfiable(&job.request, &self.core.res.graph, &filter.targets) {
+        if !whole && satisfiable(&job.request, &self.core.res.graph, &filter.targets).is_err() {
+            let reason = self.core.never(&job.request);
             self.core.stale_classes |= self.core.filters.release(job.filter);
             out.push(Output::Deny { job: id, reason });
             return;
@@ -232,8 +233,8 @@ impl Scheduler {
         for slot in self.core.jobs.waiting() {
             let job = self.core.jobs.get(slot);
             let targets = &self.core.filters.get(job.filter).targets;
-            if let Err(reason) = satisfiable(&job.request, &self.core.res.graph, targets) {
-                let id = job.id;
+            if satisfiable(&job.request, &self.core.res.graph, targets).is_err() {
+                let (id, reason) = (job.id, self.core.never(&job.request));
                 self.withdraw(slot);
                 out.push(Output::Deny { job: id, reason });
             }

@@ -144,6 +144,19 @@ impl Scheduler {
         all
     }
 
+    /// About how many nanoseconds the next pass takes: enough to say whether another thread is worth its while.
+    pub fn pass_cost(&self) -> u64 {
+        let (waiting, running) = (self.waiting_len() as u64, self.running_len() as u64);
+        let by_counts = !self.core.jobs.any_partial();
+        match self.core.settings.queue_policy {
+            QueuePolicy::Fcfs | QueuePolicy::Easy if by_counts => 500 + waiting,
+            QueuePolicy::Hybrid | QueuePolicy::Conservative | QueuePolicy::ConservativeCompress if by_counts => {
+                500 + waiting * (50 + waiting + running)
+            }
+            _ => 500 + (1 + waiting) * 50 * self.core.res.members.words().len() as u64,
+        }
+    }
+
     /// When a running job is expected to end.
     pub fn planned_end(&self, job: JobId) -> Option<Timestamp> {
         let slot = self.core.jobs.slot(job)?;

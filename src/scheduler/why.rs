@@ -4,10 +4,23 @@ use super::core::Core;
 use super::jobs::{Slot, Standing};
 use super::message::Output;
 use crate::base::{Duration, Timestamp};
-use crate::matcher::{Reason, Shape, Shortage, satisfiable};
+use crate::matcher::{Reason, Request, Shape, Shortage, satisfiable};
 use crate::planner::Bits;
 
 impl Core {
+    /// Why the members can never serve a request. Filters leave out the targets that are too small for it; here they
+    /// count, so that it comes out what they are short of.
+    pub(super) fn never(&self, request: &Request) -> Reason {
+        let res = &self.res;
+        let mut members = res.members.clone();
+        if let Some(constraint) = &request.constraint {
+            let allowed = res.graph.resolve(&res.properties, constraint).unwrap_or_default();
+            members.and(&Bits::from_set(&allowed, res.graph.target_bound()));
+        }
+        let shortage = Shortage { resource: "node".into(), level: "queue".into(), asked: 1, available: 0 };
+        satisfiable(request, &res.graph, &members).err().unwrap_or(Reason::Unsatisfiable(shortage))
+    }
+
     /// Whether the job would fit, now or when a window opens, if nothing ran.
     pub(super) fn would_fit(&self, slot: Slot, now: Timestamp) -> bool {
         let job = self.jobs.get(slot);

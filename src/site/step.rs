@@ -95,7 +95,8 @@ impl Site {
 
     /// Lets every queue with something to do run a pass.
     fn run_passes(&mut self, now: Timestamp, budget: usize) {
-        let heavy = |q: &Queue| q.waiting >= self.threads_from && has_work(q, now);
+        let costs = |q: &Queue| q.scheduler.as_ref().is_some_and(|s| s.pass_cost() >= self.threads_from);
+        let heavy = |q: &Queue| has_work(q, now) && costs(q);
         let run = |queue: &mut Queue| {
             if has_work(queue, now)
                 && let Some(scheduler) = &mut queue.scheduler

@@ -254,12 +254,12 @@ impl Bench {
         self.shadow.handle(self.now, input.clone(), &mut same);
         assert_eq!(out, same, "I7: a scheduler told the same answers the same");
         self.check(&input, &out);
-        if let Some(heir) = &mut self.heir {
-            if !matches!(input, Input::Pass { .. }) {
-                let mut same = Vec::new();
-                heir.handle(self.now, input, &mut same);
-                assert_eq!(told(&out), told(&same), "I8: the heir answers the same");
-            }
+        if let Some(heir) = &mut self.heir
+            && !matches!(input, Input::Pass { .. })
+        {
+            let mut same = Vec::new();
+            heir.handle(self.now, input, &mut same);
+            assert_eq!(told(&out), told(&same), "I8: the heir answers the same");
         }
         self.check_views();
         self.log.extend(out.iter().map(|o| (self.now, o.clone())));
