@@ -153,6 +153,8 @@ impl Group {
             && self.body == next.body
             && !self.attributes.contains(" path.")
             && (next.rank.is_empty() || next.rank == " rank=none" && self.rank == next.rank)
+            // Only with nodes does a rank run on to the next vertex; without one, others are no targets.
+            && (next.kind == "node" || self.rank.is_empty() || !next.rank.is_empty())
             && (self.rank != " rank=none" || !next.rank.is_empty());
         if !alike {
             return Some(next);
