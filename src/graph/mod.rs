@@ -21,6 +21,7 @@
 mod build;
 mod error;
 mod evolve;
+mod grug;
 mod jgf;
 mod names;
 mod properties;
@@ -30,6 +31,7 @@ mod store;
 mod target;
 pub mod text;
 mod uniform;
+mod uniq;
 
 pub use crate::base::{TargetId, VertexId};
 pub use error::GraphError;

@@ -2,6 +2,7 @@
 
 use super::names::{KindId, Names, SubsystemId, Symbol};
 use super::target::Targets;
+use super::uniq::UniqIds;
 use crate::base::VertexId;
 use petgraph::Direction;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -46,6 +47,7 @@ pub struct Graph {
     pub(super) end_at: Vec<u32>,
     pub(super) depth_at: Vec<u32>,
     pub(super) target_at: Vec<u32>,
+    pub(super) uniq_at: UniqIds,
     pub(super) by_kind: Vec<KindIndex>,
     /// Vertices from here on are in no containment tree.
     pub(super) contained: u32,
@@ -247,6 +249,12 @@ impl Graph {
         self.store.edge_references().map(|edge| {
             (VertexId(edge.source().index() as u32), VertexId(edge.target().index() as u32), *edge.weight())
         })
+    }
+
+    /// Edges of other subsystems, and further ones of containment where the input has two vertices contain a third.
+    pub(super) fn edges_beside_tree(&self) -> impl Iterator<Item = (VertexId, VertexId, SubsystemId)> + '_ {
+        let in_tree = |from, to| self.parent(to) == Some(from);
+        self.edges().filter(move |&(from, to, subsystem)| subsystem != SubsystemId::CONTAINMENT || !in_tree(from, to))
     }
 
     /// The path of a vertex in the containment tree: names joined with slashes, unless the input said otherwise.
