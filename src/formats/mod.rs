@@ -20,6 +20,7 @@ pub mod jgf;
 pub mod r;
 
 pub mod grug;
+pub mod hwloc;
 
 pub mod jobspec;
 

@@ -73,6 +73,14 @@ pub enum GraphError {
         /// Id of the pool.
         pool: String,
     },
+    /// Storage of which the topology does not say how large it is.
+    #[error("host \"{host}\": expected storage {id} to have a size, found none")]
+    NoSize {
+        /// The host.
+        host: String,
+        /// The logical id.
+        id: i64,
+    },
     /// Sizes that do not add up to a number.
     #[error("expected sizes of kind {kind} to add up to less than 2^64, found more")]
     SizeOverflow {

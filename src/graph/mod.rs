@@ -22,6 +22,7 @@ mod build;
 mod error;
 mod evolve;
 mod grug;
+mod hwloc;
 mod jgf;
 mod names;
 mod properties;
