@@ -276,6 +276,14 @@ impl Graph {
         path
     }
 
+    /// Whether the path of a vertex is its names joined with slashes.
+    pub(super) fn has_plain_path(&self, v: VertexId) -> bool {
+        self.paths.is_empty()
+            || std::iter::once(v)
+                .chain(self.ancestors(v))
+                .all(|v| !self.paths.contains_key(&(v, SubsystemId::CONTAINMENT)))
+    }
+
     /// The path of a vertex in another subsystem, if the input gave one.
     pub fn path_in(&self, v: VertexId, subsystem: SubsystemId) -> Option<Cow<'_, str>> {
         match self.paths.get(&(v, subsystem)) {

@@ -130,10 +130,15 @@ impl AllowList {
     pub fn parse(text: &str) -> Result<Self, HwlocError> {
         let word = |word: &str| {
             let known = WORDS.into_iter().find(|known| *known == word);
-            known.ok_or_else(|| HwlocError::UnknownType { found: word.to_owned(), known: WORDS.join(", ") })
+            known.ok_or_else(|| HwlocError::UnknownType { found: word.to_owned(), known: Self::words() })
         };
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
         Ok(Self { words: words.map(word).collect::<Result<_, _>>()? })
+    }
+
+    /// All words, as `cluster, node, …`.
+    pub fn words() -> String {
+        WORDS.join(", ")
     }
 
     /// Whether a type is wanted.
