@@ -131,7 +131,7 @@ fn an_expectation_that_is_broken_is_seen() {
     let mut scenario = Scenario::load(&path).unwrap_or_else(|e| panic!("{e}"));
     scenario.actions.clear();
     let options = RunOptions { shared: PathBuf::new(), check: true, starts: None, jobs_csv: None, events: None };
-    let finished = assemble(scenario, options).and_then(|r| Ok(r.run())).expect("assembles").expect("runs");
+    let finished = assemble(scenario, options).map(|r| r.run()).expect("assembles").expect("runs");
     let failed: Vec<usize> = judge(&finished).iter().filter(|v| v.failure.is_some()).map(|v| v.line).collect();
     assert!(failed.len() >= 8, "failed only at lines {failed:?}");
 }

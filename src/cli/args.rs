@@ -63,7 +63,7 @@ pub(super) struct ReplayArgs {
     pub swf: Option<PathBuf>,
 
     /// The machine has so many nodes, whatever the trace's header says
-    #[arg(long, value_name = "N", requires = "swf", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "swf", conflicts_with = "scenario", value_parser = clap::value_parser!(u32).range(1..))]
     pub nodes: Option<u32>,
 
     /// Each of them has so many cores [default: 1]
@@ -71,19 +71,19 @@ pub(super) struct ReplayArgs {
     pub cores_per_node: Option<u32>,
 
     /// In which order jobs may start [default: fcfs]
-    #[arg(long, value_name = "P", requires = "swf", value_parser = names::<QueuePolicy>(QueuePolicy::NAMES))]
+    #[arg(long, value_name = "P", requires = "swf", conflicts_with = "scenario", value_parser = names::<QueuePolicy>(QueuePolicy::NAMES))]
     pub queue_policy: Option<QueuePolicy>,
 
     /// A pass looks at so many pending jobs [default: all]
-    #[arg(long, value_name = "N", requires = "swf", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "swf", conflicts_with = "scenario", value_parser = clap::value_parser!(u32).range(1..))]
     pub queue_depth: Option<u32>,
 
     /// `hybrid` makes so many reservations [default: 64]
-    #[arg(long, value_name = "N", requires = "swf", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "swf", conflicts_with = "scenario", value_parser = clap::value_parser!(u32).range(1..))]
     pub reservation_depth: Option<u32>,
 
     /// Which of the nodes that fit a job gets [default: first]
-    #[arg(long, value_name = "M", requires = "swf", value_parser = names::<MatchPolicy>(MatchPolicy::NAMES))]
+    #[arg(long, value_name = "M", requires = "swf", conflicts_with = "scenario", value_parser = names::<MatchPolicy>(MatchPolicy::NAMES))]
     pub match_policy: Option<MatchPolicy>,
 
     /// The time limit of a trace's jobs: what was requested, or the run time (perfect estimates)

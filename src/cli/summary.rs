@@ -1,7 +1,6 @@
 //! The result of a replay, for people.
 
 use crate::base::{Duration, JobId, Timestamp};
-use crate::formats::duration;
 use crate::formats::hostlist::Hostlist;
 use crate::replay::assembly::Finished;
 use crate::replay::donations::DonationRow;
@@ -79,10 +78,16 @@ pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> 
     text
 }
 
-/// A length as a Flux duration, rounded so that it stays readable.
+/// A length as a Flux duration of about three digits.
 fn length(seconds: f64) -> String {
-    let rounded = if seconds >= 100.0 { seconds.round() } else { (seconds * 10.0).round() / 10.0 };
-    Duration::from_secs_f64(rounded).map_or_else(String::new, duration::format)
+    let (number, unit) = match seconds {
+        s if s < 60.0 => (s, "s"),
+        s if s < 3_600.0 => (s / 60.0, "m"),
+        s if s < 86_400.0 => (s / 3_600.0, "h"),
+        s => (s / 86_400.0, "d"),
+    };
+    let text = if number < 100.0 { format!("{number:.1}") } else { format!("{number:.0}") };
+    format!("{}{unit}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 fn head(text: &mut String, finished: &Finished) -> std::fmt::Result {
@@ -124,50 +129,41 @@ fn head(text: &mut String, finished: &Finished) -> std::fmt::Result {
     writeln!(text, "Utilization  {:.6} over {} s ({makespan})", report.total.utilization, report.total.makespan_s)
 }
 
+/// States of jobs that a column stands for. All but the first are shown only where there are such jobs.
+type StateColumn = (&'static str, fn(&Figures) -> u64);
+
+const STATES: [StateColumn; 7] = [
+    ("completed", |f| f.jobs.completed),
+    ("failed", |f| f.jobs.failed),
+    ("cancelled", |f| f.jobs.cancelled),
+    ("denied", |f| f.jobs.denied),
+    ("pending", |f| f.jobs.pending),
+    ("held", |f| f.jobs.held),
+    ("running", |f| f.jobs.running),
+];
+
 fn queues(finished: &Finished, look: Look) -> Table {
-    let header = [
-        "queue",
-        "jobs",
-        "completed",
-        "failed",
-        "cancelled",
-        "denied",
-        "pending",
-        "held",
-        "running",
-        "mean wait",
-        "median",
-        "p95",
-        "max",
-        "slowdown",
-        "mean pending",
-        "utilization",
-    ];
+    let all = &finished.outcome.report.queues;
+    let mut states = STATES.to_vec();
+    states.retain(|(word, of)| *word == "completed" || all.values().any(|f| of(f) > 0));
+    let mut header = vec!["queue", "jobs"];
+    header.extend(states.iter().map(|(word, _)| *word));
+    header.extend(["mean wait", "median", "p95", "max", "slowdown", "mean pending", "utilization"]);
     let mut table = look.table(&header, 1);
-    for (name, f) in &finished.outcome.report.queues {
-        table.add_row(queue_row(name, f));
+    for (name, figures) in all {
+        table.add_row(queue_row(name, figures, &states));
     }
     table
 }
 
-fn queue_row(name: &str, f: &Figures) -> Vec<String> {
+fn queue_row(name: &str, f: &Figures, states: &[StateColumn]) -> Vec<String> {
     let jobs = &f.jobs;
-    let counts = [
-        jobs.submitted,
-        jobs.completed,
-        jobs.failed,
-        jobs.cancelled,
-        jobs.denied,
-        jobs.pending,
-        jobs.held,
-        jobs.running,
-    ];
     let waits = [f.wait_s.mean, f.wait_s.median, f.wait_s.p95, f.wait_s.max];
     // Little's law: how many jobs wait on average is how much waiting there is per time.
     let waited = f.wait_s.mean * (jobs.submitted - jobs.denied - jobs.pending - jobs.held) as f64;
     let mean_pending = if f.makespan_s > 0.0 { waited / f.makespan_s } else { 0.0 };
-    let mut row = vec![name.to_owned()];
-    row.extend(counts.iter().map(u64::to_string));
+    let mut row = vec![name.to_owned(), jobs.submitted.to_string()];
+    row.extend(states.iter().map(|(_, of)| of(f).to_string()));
     row.extend(waits.iter().map(|w| length(*w)));
     row.push(format!("{:.2}", f.bounded_slowdown.mean));
     row.push(format!("{mean_pending:.1}"));
@@ -289,4 +285,18 @@ fn tail(text: &mut String, finished: &Finished, verdicts: &[Verdict]) -> std::fm
     }
     writeln!(text, "Digest       {}", report.digest)?;
     writeln!(text, "Passes       {} in {:.3} s, {:.0} jobs per second", report.passes, report.wall_s, report.jobs_per_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_few_digits() {
+        let cases =
+            [(0.0, "0s"), (12.34, "12.3s"), (90.0, "1.5m"), (6_834.6, "1.9h"), (262_194.0, "3d"), (1e9, "11574d")];
+        for (seconds, expected) in cases {
+            assert_eq!(length(seconds), expected);
+        }
+    }
 }

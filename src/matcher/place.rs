@@ -19,11 +19,12 @@ use super::{Amount, Shape};
 use crate::base::{Duration, TargetId, Timestamp};
 use crate::formats::count::Count;
 use crate::planner::{Bits, TargetPlans};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// What is taken of one target.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Taken {
     /// All of it, exclusively.
     Whole,

@@ -46,3 +46,22 @@ pub enum Shape {
         slot: Amount,
     },
 }
+
+impl Shape {
+    /// The same with each count at its least; `None` if all are fixed.
+    pub fn least(&self) -> Option<Shape> {
+        let fixed = |count: &Count| Count::fixed(count.min());
+        match self {
+            Shape::Whole { nodes, at_least, slots_per_node } if !nodes.is_fixed() => {
+                Some(Shape::Whole { nodes: fixed(nodes), at_least: *at_least, slots_per_node: *slots_per_node })
+            }
+            Shape::Nodes { nodes, slots, slot } if !nodes.is_fixed() || !slots.is_fixed() => {
+                Some(Shape::Nodes { nodes: fixed(nodes), slots: fixed(slots), slot: *slot })
+            }
+            Shape::Slots { slots, slot } if !slots.is_fixed() => {
+                Some(Shape::Slots { slots: fixed(slots), slot: *slot })
+            }
+            Shape::Whole { .. } | Shape::Nodes { .. } | Shape::Slots { .. } => None,
+        }
+    }
+}

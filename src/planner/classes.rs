@@ -128,11 +128,16 @@ impl Classes {
         }
     }
 
-    /// Whether the queue does not have the class at `now`, but will from the given instant on.
+    /// When targets of a class that the queue does not have at `now` come: as its next window begins.
     pub fn arrives(&self, class: ClassId, now: Timestamp) -> Option<Timestamp> {
         let windows = self.classes[class as usize].windows.as_deref()?;
-        let current = windows.iter().any(|w| w.from <= now && now < w.until);
-        (!current).then(|| windows.iter().map(|w| w.from).find(|from| *from > now)).flatten()
+        windows.iter().map(|w| w.from).find(|from| *from > now)
+    }
+
+    /// The first instant after `now` at which a window begins.
+    pub fn next_opening(&self, now: Timestamp) -> Option<Timestamp> {
+        let windows = self.classes.iter().filter_map(|c| c.windows.as_deref()).flatten();
+        windows.map(|w| w.from).filter(|from| *from > now).min()
     }
 
     /// All instants after `now` at which a window begins.

@@ -28,6 +28,8 @@ pub struct Profile {
     times: Vec<Timestamp>,
     /// One row of `width` numbers per breakpoint.
     free: Vec<i32>,
+    /// Possible starts though nothing changes then, ascending.
+    pinned: Vec<Timestamp>,
 }
 
 impl Profile {
@@ -35,6 +37,7 @@ impl Profile {
     pub fn reset(&mut self, now: Timestamp, free: impl IntoIterator<Item = i32>) {
         self.times.clear();
         self.free.clear();
+        self.pinned.clear();
         self.times.push(now);
         self.free.extend(free);
         self.width = self.free.len();
@@ -53,8 +56,15 @@ impl Profile {
         }
     }
 
-    /// Makes `at` a breakpoint (a possible start); its row.
-    pub fn breakpoint(&mut self, at: Timestamp) -> usize {
+    /// Makes `at` a possible start, whether anything changes then or not.
+    pub fn pin(&mut self, at: Timestamp) {
+        self.breakpoint(at);
+        let place = self.pinned.partition_point(|t| *t < at);
+        self.pinned.insert(place, at);
+    }
+
+    /// Makes `at` a breakpoint; its row.
+    fn breakpoint(&mut self, at: Timestamp) -> usize {
         if *self.times.last().expect("a profile is reset before use") < at {
             self.times.push(at);
             self.free.extend_from_within(self.free.len() - self.width..);
@@ -111,6 +121,9 @@ impl Profile {
     /// Drops a breakpoint at which nothing changes.
     fn merge(&mut self, row: usize) {
         let w = self.width;
+        if self.pinned.binary_search(&self.times[row]).is_ok() {
+            return;
+        }
         if row > 0 && self.free[(row - 1) * w..row * w] == self.free[row * w..(row + 1) * w] {
             self.times.remove(row);
             self.free.drain(row * w..(row + 1) * w);
@@ -150,6 +163,15 @@ impl Profile {
         admits: impl Fn(ClassId, Timestamp, Timestamp) -> bool,
     ) -> Option<Claim> {
         self.free_from(wanted, self.row_at(start), start, &admits)
+    }
+
+    /// Whether a claim is free from `start` until `end`.
+    pub fn has(&self, claim: &[(ClassId, u32)], start: Timestamp, end: Timestamp) -> bool {
+        let first = self.row_at(start);
+        let rows = first..self.times.len();
+        rows.take_while(|row| *row == first || self.times[*row] < end).all(|row| {
+            claim.iter().all(|(class, n)| i64::from(self.free[row * self.width + *class as usize]) >= i64::from(*n))
+        })
     }
 
     fn free_from(

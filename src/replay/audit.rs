@@ -231,7 +231,9 @@ mod tests {
         Effect::Start { job: JobId(job), queue: "a".into(), selection, limit: Duration::INFINITE }
     }
 
-    fn findings(events: &[Result<Effect, Event>]) -> Vec<String> {
+    type Said = Result<Effect, Event>;
+
+    fn findings(events: &[Said]) -> Vec<String> {
         let (mut audit, graph) = audit();
         for event in events {
             match event {
@@ -245,7 +247,7 @@ mod tests {
     #[test]
     fn finds_what_must_not_be() {
         let free = |job| Err(Event::Free { job: JobId(job), freed: Freed::Rest });
-        let cases: [(&[Result<Effect, Event>], &[&str]); 8] = [
+        let cases: [(&[Said], &[&str]); 8] = [
             (&[Ok(up("a", 0)), Ok(start(1, 0, None)), free(1), Ok(down("a", 0)), Ok(up("b", 0))], &[]),
             (&[Ok(up("a", 0)), Ok(up("b", 0))], &["I1: target 0 goes up in b while it is up in a"]),
             (&[Ok(start(1, 0, None))], &["I1: job 1 starts on target 0, which is down"]),

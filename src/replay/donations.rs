@@ -1,6 +1,10 @@
 //! What moved between queues, when, and for whom it had to wait: gathered from effects and from who holds what.
 //!
 //! One row stands for the targets that began to leave one queue for one recipient at one instant.
+//!
+//! *Drain idle* is what moving costs in empty targets: the target-seconds between a target's last release and its
+//! arrival. Before it begins to leave they count from the announcement of the move on (a planned switch, a group that
+//! gathers), and only where jobs waited in the donor: those could have used it, had they not had to end in time.
 
 use super::metrics::DonationFigures;
 use crate::base::{Duration, FastMap, JobId, TargetId, TargetSet, Timestamp};
@@ -49,8 +53,13 @@ struct Leaving {
 pub(crate) struct Donations {
     rows: Vec<DonationRow>,
     leaving: FastMap<TargetId, Leaving>,
-    /// How many jobs (or their housekeeping) hold each target.
+    /// How many jobs (or their housekeeping) hold each target, and since when nobody does.
     holders: Vec<u32>,
+    empty_since: Vec<Timestamp>,
+    /// The switches that are announced: when they are due, and since when that is known.
+    announced: Vec<(Timestamp, Timestamp)>,
+    /// The queues that gather a group, and since when.
+    gathering: Vec<(Arc<str>, Timestamp)>,
     moved: u64,
     cancelled: u64,
     total: Duration,
@@ -66,6 +75,7 @@ impl Donations {
             && last.index() >= self.holders.len()
         {
             self.holders.resize(last.index() + 1, 0);
+            self.empty_since.resize(last.index() + 1, Timestamp::MIN);
         }
         for target in selection.targets() {
             self.holders[target.index()] += 1;
@@ -77,23 +87,46 @@ impl Donations {
     pub fn release(&mut self, now: Timestamp, target: TargetId) {
         let Some(holders) = self.holders.get_mut(target.index()) else { return };
         *holders = holders.saturating_sub(1);
-        if *holders == 0
-            && !self.leaving.is_empty()
+        if *holders > 0 {
+            return;
+        }
+        self.empty_since[target.index()] = now;
+        if !self.leaving.is_empty()
             && let Some(leaving) = self.leaving.get_mut(&target)
         {
             leaving.idle_since = Some(now);
         }
     }
 
-    /// Targets begin to leave; `holders` are the jobs on them.
+    /// A switch will be due; known from `now` on.
+    pub fn announce(&mut self, now: Timestamp, due: Timestamp) {
+        self.announced.retain(|(due, _)| *due > now);
+        self.announced.push((due, now));
+    }
+
+    /// A queue begins to gather its targets.
+    pub fn gather(&mut self, now: Timestamp, queue: &Arc<str>) {
+        self.gathering.retain(|(q, _)| q != queue);
+        self.gathering.push((queue.clone(), now));
+    }
+
+    /// Since when it has been known that targets go to a queue now.
+    fn known_since(&self, now: Timestamp, recipient: &Option<Arc<str>>) -> Timestamp {
+        let switches = self.announced.iter().filter(|(due, _)| *due == now).map(|(_, told)| *told);
+        let groups = self.gathering.iter().filter(|(queue, _)| Some(queue) == recipient.as_ref()).map(|(_, at)| *at);
+        switches.chain(groups).min().unwrap_or(now)
+    }
+
+    /// Targets begin to leave; `holders` are the jobs on them. `wanted`: jobs of the donor wait.
     pub fn started(
         &mut self,
         now: Timestamp,
         targets: &TargetSet,
-        donor: &Arc<str>,
+        (donor, wanted): (&Arc<str>, bool),
         recipient: &Option<Arc<str>>,
         holders: Vec<JobId>,
     ) {
+        let known = if wanted { self.known_since(now, recipient) } else { now };
         let same = |r: &DonationRow| r.started == now && r.donor == *donor && r.recipient == *recipient;
         let row = match self.rows.iter().rposition(same) {
             Some(row) => {
@@ -120,7 +153,8 @@ impl Donations {
         self.rows[row].holders.dedup();
         for target in targets.iter() {
             let held = self.holders.get(target.index()).is_some_and(|n| *n > 0);
-            self.leaving.insert(target, Leaving { row, idle_since: (!held).then_some(now) });
+            let empty = self.empty_since.get(target.index()).copied().unwrap_or(Timestamp::MIN);
+            self.leaving.insert(target, Leaving { row, idle_since: (!held).then_some(known.max(empty)) });
         }
     }
 
@@ -187,7 +221,7 @@ mod tests {
         let job = Selection::whole([TargetId(0), TargetId(1)], 1);
         d.hold(&job);
         let targets = TargetSet::from_range(0..3);
-        d.started(secs(10), &targets, &batch, &debug, vec![JobId(7)]);
+        d.started(secs(10), &targets, (&batch, true), &debug, vec![JobId(7)]);
         // Target 2 idles for 5 s, target 0 for none; target 1 goes back.
         d.release(secs(15), TargetId(0));
         d.ended(secs(15), &TargetSet::from_range(0..1), &debug, secs(10), false);
@@ -198,5 +232,24 @@ mod tests {
         let row = &d.rows()[0];
         assert_eq!((row.moved, row.cancelled, row.open(), row.last), (2, 1, 0, Some(secs(20))));
         assert_eq!(row.holders, [JobId(7)]);
+    }
+
+    #[test]
+    fn counts_idling_before_an_announced_switch_while_jobs_wait() {
+        let secs = Timestamp::from_secs;
+        let (batch, debug): (Arc<str>, Option<Arc<str>>) = ("batch".into(), Some("debug".into()));
+        let idle = |wanted: bool| {
+            let mut d = Donations::default();
+            d.hold(&Selection::whole([TargetId(0), TargetId(1)], 1));
+            d.release(secs(20), TargetId(0));
+            d.announce(secs(30), secs(100));
+            d.release(secs(60), TargetId(1));
+            let targets = TargetSet::from_range(0..2);
+            d.started(secs(100), &targets, (&batch, wanted), &debug, vec![]);
+            d.ended(secs(100), &targets, &debug, secs(100), false);
+            d.figures(secs(100)).drain_idle_target_s
+        };
+        // Target 0 since the announcement, target 1 since its release.
+        assert_eq!((idle(true), idle(false)), (110.0, 0.0));
     }
 }

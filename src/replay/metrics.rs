@@ -88,7 +88,8 @@ pub struct DonationFigures {
     pub mean_s: f64,
     /// Longest such time, in seconds.
     pub max_s: f64,
-    /// Target-seconds for which a target was on its way and nothing held it.
+    /// Target-seconds for which moving kept targets empty: from the last release to the arrival, before the move from its
+    /// announcement on and only while jobs of the donor waited.
     pub drain_idle_target_s: f64,
 }
 

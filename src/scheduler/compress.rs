@@ -21,8 +21,26 @@ impl Pass<'_> {
         } else if let Plan::Counts(profile) = &mut self.core.plan {
             profile.trim(self.now);
         }
-        let end = self.place_all();
-        self.start_due();
+        let mut began = false;
+        let end = loop {
+            let end = self.place_all();
+            self.start_due();
+            let started = self.forget_started() > 0;
+            began |= started;
+            if end != PassEnd::Done || !began {
+                break end;
+            }
+            // Who starts makes room within the depth; and it may take other targets than were planned for it, so that
+            // those that were set aside are looked at again.
+            if !started {
+                if !self.progress.aside {
+                    break end;
+                }
+                began = false;
+                self.progress.restart();
+                self.progress.looking_again = true;
+            }
+        };
         if end == PassEnd::Done {
             self.core.sweep = false;
         }
@@ -34,8 +52,14 @@ impl Pass<'_> {
         let reserved = |slot: &Slot| self.core.jobs.get(*slot).reserved.as_ref().map(|r| (r.start, *slot));
         let order = self.core.jobs.order().iter();
         let mut kept: Vec<(Timestamp, Slot)> = order.filter_map(reserved).collect();
-        // In order of start every job that was promised something of equal targets finds some again.
+        // All that were planned together fit again where they were. Of those for which something was lost, or whose
+        // place is unknown, in order of start each finds some of equal targets.
         kept.sort_by_key(|(start, _)| *start);
+        kept.retain(|(start, slot)| {
+            let start = (*start).max(self.now);
+            let claim = self.core.at_its_place(*slot, start);
+            claim.map(|claim| self.core.reserve_again(*slot, start, claim)).is_none()
+        });
         let mut displaced = Vec::new();
         for (start, slot) in kept {
             let start = start.max(self.now);
@@ -47,7 +71,7 @@ impl Pass<'_> {
         let order = self.core.jobs.order();
         displaced.sort_by_cached_key(|slot| order.iter().position(|s| s == slot));
         for slot in displaced {
-            self.core.jobs.get_mut(slot).reserved = None;
+            self.core.jobs.set_reserved(slot, None);
             if let Some((start, claim)) = self.core.earliest(slot, self.now) {
                 self.core.reserve(slot, start, claim);
             }
@@ -60,7 +84,13 @@ impl Pass<'_> {
         loop {
             let at = self.progress.next;
             if at >= self.core.jobs.order().len() || self.progress.seen >= depth {
-                return PassEnd::Done;
+                if !self.progress.again {
+                    self.progress.looking_again = false;
+                    return PassEnd::Done;
+                }
+                self.progress.restart();
+                self.progress.looking_again = true;
+                continue;
             }
             if self.examined >= self.budget {
                 return PassEnd::BudgetSpent;
@@ -70,17 +100,22 @@ impl Pass<'_> {
             self.progress.seen += 1;
             self.examined += 1;
             let start = self.core.jobs.get(slot).reserved.as_ref().map(|r| r.start);
+            let before = start;
             match start {
-                Some(start) if start <= self.now || !self.core.sweep => continue,
+                Some(start) if start <= self.now || !self.core.sweep || self.progress.looking_again => continue,
                 Some(_) => drop(self.core.unreserve(slot)),
                 None => {}
             }
             match self.core.earliest(slot, self.now) {
                 Some((start, claim)) => {
+                    self.progress.again |= self.progress.aside && before.is_some_and(|before| before != start);
                     self.core.reserve(slot, start, claim);
                     self.core.stand(slot, self.now, super::jobs::Standing::Waiting, self.out);
                 }
-                None => self.set_aside(slot),
+                None => {
+                    self.set_aside(slot);
+                    self.progress.aside = true;
+                }
             }
         }
     }
@@ -88,7 +123,7 @@ impl Pass<'_> {
     /// Starts what is due and notes what is planned.
     fn start_due(&mut self) {
         self.progress.planned.clear();
-        self.progress.first_start = Timestamp::NEVER;
+        self.progress.first_start = self.core.res.classes.next_opening(self.now).unwrap_or(Timestamp::NEVER);
         for at in 0..self.core.jobs.order().len() {
             let slot = self.core.jobs.order()[at];
             let Some(start) = self.core.jobs.get(slot).reserved.as_ref().map(|r| r.start) else { continue };
@@ -100,7 +135,7 @@ impl Pass<'_> {
                 }
                 debug_assert!(false, "a due reservation fits");
             } else {
-                self.progress.first_start = self.progress.first_start.min(start);
+                self.until(start);
                 self.progress.planned.push((slot, start));
             }
         }

@@ -8,11 +8,11 @@
 use super::filters::{Filter, Filters};
 use super::jobs::{Jobs, Run, Slot};
 use super::plan::{Plan, PlanClaim, Reserved};
-use super::resources::{Resources, add_to};
+use super::resources::{Resources, add_to, take_from};
 use crate::base::{Epoch, TargetId, Timestamp};
 use crate::config::{QueuePolicy, SchedulerSettings};
-use crate::matcher::{self, Extent, Holdings, Selection, Shape, Share, TargetOrder};
-use crate::planner::{Capacity, Claim, Profile, Take, TargetPlans, Wanted, cut};
+use crate::matcher::{self, Extent, Holdings, Placement, Selection, Shape, Share, TargetOrder};
+use crate::planner::{Capacity, Claim, NO_CLASS, Profile, Take, TargetPlans, Wanted, cut};
 use std::sync::Arc;
 
 use super::message::Output;
@@ -35,6 +35,8 @@ pub(super) struct Core {
     pub plan_kept: bool,
     /// conservative-compress: something was released early since the last sweep.
     pub sweep: bool,
+    /// The instant of the last message.
+    pub now: Timestamp,
 }
 
 impl Core {
@@ -55,6 +57,13 @@ impl Core {
                 profile.gain((*end).max(now), *class, *n);
             }
         }
+        for (end, _, slot) in self.jobs.ends() {
+            for (class, n) in &self.jobs.get(*slot).run.as_ref().expect("it runs").held_down {
+                if let Some(arrival) = self.res.classes.arrives(*class, now) {
+                    profile.gain((*end).max(arrival), *class, *n);
+                }
+            }
+        }
         if self.res.classes.bounded() {
             self.plan_arrivals(&mut profile, now);
         }
@@ -64,11 +73,11 @@ impl Core {
     /// Enters the targets that other queues will hand over, and the instants at which windows open.
     fn plan_arrivals(&self, profile: &mut Profile, now: Timestamp) {
         for opening in self.res.classes.openings(now) {
-            profile.breakpoint(opening);
+            profile.pin(opening);
         }
         for class in 0..self.res.classes.len() as u32 {
             if let Some(from) = self.res.classes.arrives(class, now) {
-                profile.gain(from, class, self.res.not_up[class as usize]);
+                profile.gain(from, class, self.res.arriving(class));
             }
         }
     }
@@ -79,10 +88,13 @@ impl Core {
             return;
         }
         self.plan_kept = false;
-        for at in 0..self.jobs.order().len() {
-            let slot = self.jobs.order()[at];
+        if !self.jobs.any_reserved() {
+            return;
+        }
+        for (slot, place) in self.places() {
             if let Some(reserved) = &mut self.jobs.get_mut(slot).reserved {
                 reserved.claim = None;
+                reserved.place = place;
             }
         }
     }
@@ -91,7 +103,7 @@ impl Core {
     pub fn forget_reservations(&mut self) {
         for at in 0..self.jobs.order().len() {
             let slot = self.jobs.order()[at];
-            self.jobs.get_mut(slot).reserved = None;
+            self.jobs.set_reserved(slot, None);
         }
     }
 
@@ -133,13 +145,13 @@ impl Core {
         let (job, filter) = (self.jobs.get(slot), self.filter(slot));
         match &self.plan {
             Plan::Counts(profile) => {
-                let wanted = Wanted { min: job.min, classes: &filter.classes, duration: job.limit };
+                let wanted = Wanted { min: job.min, classes: &filter.classes, duration: job.span() };
                 let (start, claim) = profile.earliest(&wanted, now, |c, s, e| self.admits(c, s, e))?;
                 Some((start, PlanClaim::Counts(claim)))
             }
             Plan::Targets(plans) => {
                 let shape = &job.request.shape;
-                let found = matcher::earliest(plans, shape, &filter.targets, &self.order, job.limit, now)?;
+                let found = matcher::earliest(plans, shape, &filter.targets, &self.order, job.span(), now)?;
                 Some((found.start, PlanClaim::Targets { placement: found, slot: slot_of(shape) }))
             }
         }
@@ -150,12 +162,12 @@ impl Core {
         let (job, filter) = (self.jobs.get(slot), self.filter(slot));
         match &self.plan {
             Plan::Counts(profile) => {
-                let wanted = Wanted { min: job.min, classes: &filter.classes, duration: job.limit };
+                let wanted = Wanted { min: job.min, classes: &filter.classes, duration: job.span() };
                 profile.fits(&wanted, at, |c, s, e| self.admits(c, s, e)).map(PlanClaim::Counts)
             }
             Plan::Targets(plans) => {
                 let shape = &job.request.shape;
-                let placement = matcher::fits(plans, shape, &filter.targets, &self.order, at, at + job.limit)?;
+                let placement = matcher::fits(plans, shape, &filter.targets, &self.order, at, at + job.span())?;
                 Some(PlanClaim::Targets { placement, slot: slot_of(shape) })
             }
         }
@@ -171,22 +183,44 @@ impl Core {
     pub fn occupy(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) -> PlanClaim {
         let claim = match claim {
             PlanClaim::Counts(free) => PlanClaim::Counts(cut(free, self.jobs.get(slot).min)),
-            placement => placement,
+            PlanClaim::Targets { placement, slot: size } => {
+                let placement = self.least(slot, start).unwrap_or(placement);
+                PlanClaim::Targets { placement, slot: size }
+            }
         };
-        self.plan.occupy(&claim, start, start + self.jobs.get(slot).limit);
+        self.plan.occupy(&claim, start, start + self.jobs.get(slot).span());
         claim
+    }
+
+    /// Where the least that a job asks for fits from `start` on, in a plan by target; `None` if its counts are fixed.
+    fn least(&self, slot: Slot, start: Timestamp) -> Option<Placement> {
+        let job = self.jobs.get(slot);
+        let least = job.request.shape.least()?;
+        let Plan::Targets(plans) = &self.plan else { return None };
+        matcher::fits(plans, &least, &self.filter(slot).targets, &self.order, start, start + job.span())
     }
 
     /// Enters a reservation that is kept for later passes.
     pub fn reserve(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) {
         let claim = self.occupy(slot, start, claim);
-        let until = start + self.jobs.get(slot).limit;
-        self.jobs.get_mut(slot).reserved = Some(Reserved { start, until, claim: Some(claim) });
+        self.keep(slot, start, claim);
+    }
+
+    /// Enters a reservation at exactly the place that it had.
+    pub fn reserve_again(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) {
+        self.plan.occupy(&claim, start, start + self.jobs.get(slot).span());
+        self.keep(slot, start, claim);
+    }
+
+    fn keep(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) {
+        let until = start + self.jobs.get(slot).span();
+        let reserved = Reserved { start, until, claim: Some(claim), place: Box::default() };
+        self.jobs.set_reserved(slot, Some(reserved));
     }
 
     /// Takes a waiting job's reservation out of the plan.
     pub fn unreserve(&mut self, slot: Slot) -> Option<Reserved> {
-        let reserved = self.jobs.get_mut(slot).reserved.take()?;
+        let reserved = self.jobs.set_reserved(slot, None)?;
         if let Some(claim) = &reserved.claim {
             self.plan.vacate(claim, reserved.start, reserved.until);
         }
@@ -267,16 +301,17 @@ impl Core {
     /// Hands a selection to a waiting job.
     fn begin(&mut self, slot: Slot, now: Timestamp, selection: Selection, out: &mut Vec<Output>) {
         let job = self.jobs.get(slot);
-        let (id, limit) = (job.id, job.limit);
+        let (id, span) = (job.id, job.span());
         let selection = Arc::new(selection);
-        let held = self.hold(slot, &selection, !limit.is_infinite(), |_| true);
+        let (held, held_down) = self.hold(slot, &selection, !span.is_infinite(), |_| true);
         let run = Run {
             selection: Arc::clone(&selection),
             started: now,
-            planned_end: now + limit,
+            planned_end: now + span,
             overruns: 0,
             freed: None,
             held,
+            held_down,
         };
         let filter = self.jobs.get(slot).filter;
         self.jobs.start(slot, run);
@@ -284,16 +319,23 @@ impl Core {
         out.push(Output::Alloc { job: id, selection, epoch: self.epoch });
     }
 
-    /// Marks the shares for which `still` holds as held; how many up targets of each class that are.
-    pub fn hold(&mut self, slot: Slot, selection: &Selection, finite: bool, still: impl Fn(TargetId) -> bool) -> Claim {
-        let mut held = Claim::new();
+    /// Marks the shares for which `still` holds as held; how many targets of each class that are, up and down.
+    pub fn hold(
+        &mut self,
+        slot: Slot,
+        selection: &Selection,
+        finite: bool,
+        still: impl Fn(TargetId) -> bool,
+    ) -> (Claim, Claim) {
+        let (mut held, mut held_down) = (Claim::new(), Claim::new());
         for share in selection.shares.iter().filter(|s| still(s.target)) {
             match &share.extent {
                 Extent::Whole => {
                     self.res.take(share.target, slot, finite);
                     let class = self.res.classes.of(share.target);
-                    if class != crate::planner::NO_CLASS && self.res.up.contains(share.target) {
-                        add_to(&mut held, class, 1);
+                    if class != NO_CLASS {
+                        let here = self.res.up.contains(share.target);
+                        add_to(if here { &mut held } else { &mut held_down }, class, 1);
                     }
                 }
                 Extent::Part(_) => self.res.share(share.target),
@@ -303,21 +345,26 @@ impl Core {
             let shares = selection.shares.iter().filter(|s| still(s.target)).cloned().collect();
             holdings.hold(&Selection { shares, nslots: 1 }).expect("what is granted was free");
         }
-        held
+        (held, held_down)
     }
 
     /// A running job gives shares back.
     pub fn give_back(&mut self, slot: Slot, now: Timestamp, shares: &[Share]) {
         let run = self.jobs.get(slot).run.as_ref().expect("it runs");
-        let (finite, end) = (!run.planned_end.is_never(), run.planned_end);
-        let mut returned = Claim::new();
+        let (finite, end, all_up) = (!run.planned_end.is_never(), run.planned_end, run.held_down.is_empty());
+        if !all_up {
+            // What it gives back arrives at another time than the plan knows.
+            self.drop_plan();
+        }
+        let (mut returned, mut returned_down) = (Claim::new(), Claim::new());
         for share in shares {
             let t = share.target;
             match &share.extent {
                 Extent::Whole => {
                     let class = self.res.classes.of(t);
-                    if class != crate::planner::NO_CLASS && self.res.up.contains(t) {
-                        add_to(&mut returned, class, 1);
+                    if class != NO_CLASS {
+                        let here = self.res.up.contains(t);
+                        add_to(if here { &mut returned } else { &mut returned_down }, class, 1);
                     }
                     self.res.give_back(t, finite);
                 }
@@ -332,7 +379,10 @@ impl Core {
         }
         let run = self.jobs.get_mut(slot).run.as_mut().expect("it runs");
         for (class, n) in returned {
-            super::resources::take_from(&mut run.held, class, n);
+            take_from(&mut run.held, class, n);
+        }
+        for (class, n) in returned_down {
+            take_from(&mut run.held_down, class, n);
         }
     }
 }
@@ -346,7 +396,7 @@ pub(super) fn take_of(share: &Share) -> Take {
 }
 
 /// What one slot of a request holds.
-fn slot_of(shape: &Shape) -> Capacity {
+pub(super) fn slot_of(shape: &Shape) -> Capacity {
     match shape {
         Shape::Whole { at_least, .. } => *at_least,
         Shape::Nodes { slot, .. } | Shape::Slots { slot, .. } => *slot,

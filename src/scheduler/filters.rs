@@ -73,7 +73,14 @@ impl Filters {
         let members = self.members;
         let filter = self.table[id as usize].as_mut().expect("a filter in use");
         filter.users -= 1;
-        filter.users == 0 && filter.members > 0 && filter.members < members
+        let idle = filter.users == 0;
+        if idle && filter.members == 0 {
+            // Such as a denied job leaves: it cuts nothing, and there is no end to their number.
+            let gone = self.table[id as usize].take().expect("a filter in use");
+            self.known.remove(&gone.key);
+            return false;
+        }
+        idle && filter.members < members
     }
 
     /// Drops the filters that nobody uses, but for those that cut nothing.

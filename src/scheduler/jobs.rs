@@ -5,7 +5,7 @@
 use super::filters::FilterId;
 use super::plan::Reserved;
 use crate::base::{Duration, FastMap, JobId, Priority, TargetId, TargetSet, Timestamp};
-use crate::matcher::{Request, Selection, Shape};
+use crate::matcher::{Extent, Request, Selection};
 use crate::planner::Claim;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -35,6 +35,9 @@ pub(super) struct Job {
     pub priority: Priority,
     pub submitted: Timestamp,
     pub limit: Duration,
+    /// As it was asked for.
+    pub asked: Arc<Request>,
+    /// What it becomes under the match policy.
     pub request: Arc<Request>,
     pub filter: FilterId,
     /// The least number of whole targets; 1 where parts of targets are asked for.
@@ -49,6 +52,8 @@ pub(super) struct Job {
     pub reserved: Option<Reserved>,
     /// `None`: it waits.
     pub run: Option<Run>,
+    /// Whether it asks for, or holds, parts of targets.
+    pub partial: bool,
 }
 
 /// What only a running job has.
@@ -62,6 +67,8 @@ pub(super) struct Run {
     pub freed: Option<Box<TargetSet>>,
     /// How many up targets of each class return when it ends; kept only while plans are made by counts.
     pub held: Claim,
+    /// How many of each class it holds that are down: in time they may come back with their window.
+    pub held_down: Claim,
 }
 
 impl Run {
@@ -73,9 +80,10 @@ impl Run {
 }
 
 impl Job {
-    /// Whether it asks for parts of targets.
-    pub fn is_partial(&self) -> bool {
-        !matches!(self.request.shape, Shape::Whole { .. })
+    /// For how long it is planned: its limit, but some time even if that is none.
+    #[inline]
+    pub fn span(&self) -> Duration {
+        self.limit.max(Duration::from_micros(1))
     }
 
     fn key(&self) -> Key {
@@ -102,6 +110,8 @@ pub(super) struct Jobs {
     running: usize,
     /// How many jobs, waiting or running, ask for parts of targets.
     partial: usize,
+    /// How many waiting jobs have a reservation that is kept.
+    reserved: usize,
 }
 
 impl Jobs {
@@ -125,7 +135,7 @@ impl Jobs {
     }
 
     fn add(&mut self, job: Job) -> Slot {
-        self.partial += usize::from(job.is_partial());
+        self.partial += usize::from(job.partial);
         let slot = self.vacant.pop().unwrap_or_else(|| {
             self.table.push(None);
             self.table.len() as Slot - 1
@@ -162,7 +172,8 @@ impl Jobs {
     /// Takes a job out of the table for good; it must neither wait nor have an end any more.
     fn drop_slot(&mut self, slot: Slot) -> Job {
         let job = self.table[slot as usize].take().expect("a slot in use");
-        self.partial -= usize::from(job.is_partial());
+        self.partial -= usize::from(job.partial);
+        self.reserved -= usize::from(job.reserved.is_some());
         self.slots.remove(&job.id);
         self.vacant.push(slot);
         job
@@ -263,9 +274,12 @@ impl Jobs {
         let end = run.planned_end;
         let job = self.get_mut(slot);
         let id = job.id;
+        let whole = job.partial && !run.selection.shares.iter().any(|s| matches!(s.extent, Extent::Part(_)));
+        job.partial &= !whole;
         job.run = Some(run);
-        job.reserved = None;
         job.planned = Timestamp::NEVER;
+        self.partial -= usize::from(whole);
+        self.set_reserved(slot, None);
         self.running += 1;
         self.insert_end(end, id, slot);
     }
@@ -324,6 +338,19 @@ impl Jobs {
     #[inline]
     pub fn ends(&self) -> &[(Timestamp, JobId, Slot)] {
         &self.ends
+    }
+
+    /// Gives a waiting job a reservation, or takes it away; what it had.
+    pub fn set_reserved(&mut self, slot: Slot, reserved: Option<Reserved>) -> Option<Reserved> {
+        let new = usize::from(reserved.is_some());
+        let old = std::mem::replace(&mut self.get_mut(slot).reserved, reserved);
+        self.reserved = self.reserved + new - usize::from(old.is_some());
+        old
+    }
+
+    /// Whether any waiting job has a reservation that is kept.
+    pub fn any_reserved(&self) -> bool {
+        self.reserved > 0
     }
 
     /// All running jobs, by slot.

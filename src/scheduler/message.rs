@@ -3,10 +3,10 @@
 //! The same messages serve an instance in this process and one behind a pipe: nothing here refers to memory that the
 //! two would have to share, except that the graph and the properties are handed over by `Arc`.
 
-use crate::base::{Duration, Epoch, JobId, Priority, TargetSet, Timestamp, Windows};
+use crate::base::{Duration, Epoch, JobId, Priority, TargetId, TargetSet, Timestamp, Windows};
 use crate::config::SchedulerSettings;
 use crate::graph::{Graph, Properties};
-use crate::matcher::{Freed, Reason, Request, Selection};
+use crate::matcher::{Freed, Reason, Request, Selection, Taken};
 use std::sync::Arc;
 
 /// A job that wants resources.
@@ -63,6 +63,8 @@ pub enum Input {
         job: JobId,
         /// When it was to start.
         at: Timestamp,
+        /// On what it was to start: the targets on which all reservations can be kept; none if that is unknown.
+        place: Vec<(TargetId, Taken)>,
     },
     /// Targets may take work.
     Up {
@@ -100,7 +102,8 @@ pub enum Input {
         /// The whole limit, counted from its start.
         limit: Duration,
     },
-    /// A predecessor had not yet looked at something that was released or came up: the next pass starts anew.
+    /// A predecessor had not yet looked at something that was released or came up: the next pass starts anew, and
+    /// conservative-compress sweeps.
     Reconsider,
     /// A job wants resources. Answered in the end by one of alloc, deny, cancel.
     Alloc(JobRequest),

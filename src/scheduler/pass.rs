@@ -29,7 +29,7 @@ use smallvec::SmallVec;
 pub(super) struct Progress {
     /// The position in the order at which it goes on.
     pub next: usize,
-    /// How many jobs count for the queue-depth so far.
+    /// How many jobs count for the queue-depth so far: those looked at that still wait.
     pub seen: u32,
     /// How many reservations there are.
     pub reserved: u32,
@@ -37,10 +37,23 @@ pub(super) struct Progress {
     pub head: Option<Head>,
     /// Whether nothing may start any more (fcfs).
     pub closed: bool,
-    /// The earliest start that is reserved: from then on nothing of this holds.
+    /// The earliest start that is reserved, or a window that opens: from then on nothing of this holds.
     pub first_start: Timestamp,
     /// The jobs with reservations, in order.
     pub planned: Vec<(Slot, Timestamp)>,
+    /// conservative-compress: whether a job was set aside, whether a reservation moved after that, so that the job has to
+    /// be looked at again, and whether that is being done.
+    pub aside: bool,
+    pub again: bool,
+    pub looking_again: bool,
+}
+
+impl Progress {
+    /// From the first job on, with the plan as it stands.
+    pub fn restart(&mut self) {
+        (self.next, self.seen) = (0, 0);
+        (self.aside, self.again, self.looking_again) = (false, false, false);
+    }
 }
 
 impl Default for Progress {
@@ -53,6 +66,9 @@ impl Default for Progress {
             closed: false,
             first_start: Timestamp::NEVER,
             planned: Vec::new(),
+            aside: false,
+            again: false,
+            looking_again: false,
         }
     }
 }
@@ -73,6 +89,9 @@ impl Pass<'_> {
     /// Looks at the jobs from where the progress stands; `fresh`: from the start, with a new plan.
     pub fn run(&mut self, fresh: bool) -> PassEnd {
         let by_counts = !self.core.jobs.any_partial();
+        if self.core.res.classes.bounded() {
+            self.until(self.core.res.classes.next_opening(self.now).unwrap_or(Timestamp::NEVER));
+        }
         let end = match self.core.settings.queue_policy {
             QueuePolicy::Fcfs | QueuePolicy::Easy if by_counts => self.with_head(),
             QueuePolicy::Fcfs | QueuePolicy::Easy => self.with_plan(fresh, 1),
@@ -80,9 +99,29 @@ impl Pass<'_> {
             QueuePolicy::Conservative => self.with_plan(fresh, u32::MAX),
             QueuePolicy::ConservativeCompress => self.compress(fresh),
         };
-        self.core.jobs.forget_started(&self.started);
-        self.progress.next -= self.started.partition_point(|at| *at < self.progress.next);
+        self.forget_started();
         end
+    }
+
+    /// Takes the jobs that have started out of the order; how many there were.
+    pub(super) fn forget_started(&mut self) -> usize {
+        let started = std::mem::take(&mut self.started);
+        self.core.jobs.forget_started(&started);
+        self.progress.next -= started.partition_point(|at| *at < self.progress.next);
+        started.len()
+    }
+
+    /// Nothing that was found out holds from this instant on.
+    pub(super) fn until(&mut self, at: Timestamp) {
+        self.progress.first_start = self.progress.first_start.min(at);
+    }
+
+    /// fcfs: nothing may overtake a job.
+    fn close(&mut self, slot: Slot) {
+        self.core.stand(slot, self.now, Standing::Waiting, self.out);
+        self.progress.closed = true;
+        // In time a window may end for it, so that it is in nobody's way any more.
+        self.until(self.core.next_turn(slot, self.now));
     }
 
     /// Whether the pass ends before the next job, and how.
@@ -138,7 +177,7 @@ impl Pass<'_> {
     fn free_now(&self, slot: Slot) -> Option<Claim> {
         let job = self.core.jobs.get(slot);
         let classes = &self.core.filters.get(job.filter).classes;
-        let end = self.now + job.limit;
+        let end = self.now + job.span();
         let head = self.progress.head.as_ref().filter(|h| end > h.start);
         let bounded = self.core.res.classes.bounded();
         let mut sum = 0;
@@ -160,11 +199,12 @@ impl Pass<'_> {
         let n = self.core.amount(slot, caps.iter().map(|(_, n)| n).sum());
         self.core.start_whole(slot, self.now, n, caps, self.out);
         self.started.push(at);
+        self.progress.seen -= 1;
         let run = self.core.jobs.get(slot).run.as_ref().expect("it has started");
-        if let Some(head) = &mut self.progress.head {
-            if run.planned_end > head.start {
-                head.used(&run.held);
-            }
+        if let Some(head) = &mut self.progress.head
+            && run.planned_end > head.start
+        {
+            head.used(&run.held);
         }
     }
 
@@ -172,9 +212,8 @@ impl Pass<'_> {
     fn block(&mut self, slot: Slot) {
         if self.core.settings.queue_policy == QueuePolicy::Fcfs {
             let core = &self.core;
-            if core.may_fit(slot) && core.shadow(slot, self.now).is_some() || core.would_fit_up(slot) {
-                self.core.stand(slot, self.now, Standing::Waiting, self.out);
-                self.progress.closed = true;
+            if core.may_fit(slot) && core.shadow(slot, self.now).is_some() || core.would_fit(slot, self.now) {
+                self.close(slot);
             } else {
                 self.set_aside(slot);
             }
@@ -193,7 +232,7 @@ impl Pass<'_> {
     pub(super) fn plan(&mut self, slot: Slot, start: Timestamp) {
         self.core.stand(slot, self.now, Standing::Waiting, self.out);
         self.progress.reserved += 1;
-        self.progress.first_start = self.progress.first_start.min(start);
+        self.until(start);
         self.progress.planned.push((slot, start));
     }
 
@@ -240,12 +279,12 @@ impl Pass<'_> {
             }
             match self.core.earliest(slot, self.now) {
                 Some((start, claim)) if start <= self.now => self.start_planned(at, slot, claim),
-                Some(_) if fcfs => self.progress.closed = true,
+                Some(_) if fcfs => self.close(slot),
                 Some((start, claim)) => {
                     self.core.occupy(slot, start, claim);
                     self.plan(slot, start);
                 }
-                None if fcfs && self.core.would_fit_up(slot) => self.progress.closed = true,
+                None if fcfs && self.core.would_fit(slot, self.now) => self.close(slot),
                 None => self.set_aside(slot),
             }
         }
@@ -254,5 +293,7 @@ impl Pass<'_> {
     pub(super) fn start_planned(&mut self, at: usize, slot: Slot, claim: PlanClaim) {
         self.core.start_planned(slot, self.now, claim, self.out);
         self.started.push(at);
+        // Who starts is no pending job any more and counts for no depth; a pass from the start would not see it.
+        self.progress.seen -= u32::from(at < self.progress.next);
     }
 }

@@ -1,5 +1,6 @@
 //! The two kinds of plan behind one face, and what is entered in them.
 
+use super::places::Place;
 use crate::base::Timestamp;
 use crate::matcher::{Placement, Taken};
 use crate::planner::{Capacity, Claim, Profile, Take, TargetPlans};
@@ -34,6 +35,8 @@ pub(super) struct Reserved {
     pub until: Timestamp,
     /// `None` while it is not entered in the plan (after a change, until the next pass).
     pub claim: Option<PlanClaim>,
+    /// While it is not entered: where it was, so that it can be entered there again; empty if that is unknown.
+    pub place: Place,
 }
 
 impl Plan {

@@ -31,6 +31,8 @@ pub(super) struct Resources {
     pub finite: Vec<u32>,
     /// Members that are not up, per class.
     pub not_up: Vec<u32>,
+    /// Of these, how many a job holds whole.
+    pub held_down: Vec<u32>,
     /// Who holds a target: a slot, [`NO_SLOT`] or [`SHARED`].
     holder: Vec<Slot>,
     /// For shared targets: how many jobs hold a part.
@@ -50,6 +52,7 @@ impl Resources {
             free: vec![],
             finite: vec![],
             not_up: vec![],
+            held_down: vec![],
             holder: vec![NO_SLOT; bound],
             sharers: vec![0; bound],
             graph,
@@ -109,14 +112,21 @@ impl Resources {
             (targets.len() - targets.and_len(&self.up)) as u32
         };
         self.not_up = (0..self.classes.len() as u32).map(not_up).collect();
+        self.held_down = vec![0; self.classes.len()];
         let running: Vec<Slot> = jobs.running().map(|(slot, _)| slot).collect();
         for slot in running {
             let run = jobs.get_mut(slot).run.as_mut().expect("a running job");
             run.held.clear();
+            run.held_down.clear();
             let targets: Vec<TargetId> = run.targets().collect();
             for t in targets {
                 let class = self.classes.of(t);
-                if class == NO_CLASS || !self.up.contains(t) || self.holder[t.index()] != slot {
+                if class == NO_CLASS || self.holder[t.index()] != slot {
+                    continue;
+                }
+                if !self.up.contains(t) {
+                    add_to(&mut run.held_down, class, 1);
+                    self.held_down[class as usize] += 1;
                     continue;
                 }
                 add_to(&mut run.held, class, 1);
@@ -131,10 +141,26 @@ impl Resources {
         self.holder[t.index()] = slot;
         self.idle.remove(t);
         let class = self.classes.of(t);
-        if class != NO_CLASS && self.up.contains(t) {
+        if class == NO_CLASS {
+            return;
+        }
+        if self.up.contains(t) {
             self.free[class as usize] -= 1;
             self.finite[class as usize] -= u32::from(!finite);
+        } else {
+            self.held_down[class as usize] += 1;
         }
+    }
+
+    /// Who holds a target: a slot, [`NO_SLOT`] or [`SHARED`].
+    pub fn holder(&self, t: TargetId) -> Slot {
+        self.holder[t.index()]
+    }
+
+    /// How many targets of a class are to arrive that nobody holds.
+    #[inline]
+    pub fn arriving(&self, class: u32) -> u32 {
+        self.not_up[class as usize] - self.held_down[class as usize]
     }
 
     /// A job takes a part of a target.
@@ -153,6 +179,15 @@ impl Resources {
     /// A job gives a whole target back.
     #[inline]
     pub fn give_back(&mut self, t: TargetId, finite: bool) {
+        let class = self.classes.of(t);
+        if class != NO_CLASS && !self.up.contains(t) {
+            self.held_down[class as usize] -= 1;
+        }
+        self.vacate(t, finite);
+    }
+
+    /// Nobody holds a target any more.
+    fn vacate(&mut self, t: TargetId, finite: bool) {
         self.holder[t.index()] = NO_SLOT;
         let class = self.classes.of(t);
         if class != NO_CLASS && self.up.contains(t) {
@@ -167,7 +202,7 @@ impl Resources {
         self.sharers[t.index()] -= 1;
         if self.sharers[t.index()] == 0 {
             // A shared target counts as held without an end.
-            self.give_back(t, false);
+            self.vacate(t, false);
         }
     }
 
@@ -205,9 +240,13 @@ impl Resources {
             slot => {
                 let run = jobs.get_mut(slot).run.as_mut().expect("a holder runs");
                 if up {
-                    add_to(&mut run.held, class, 1)
+                    add_to(&mut run.held, class, 1);
+                    take_from(&mut run.held_down, class, 1);
+                    self.held_down[class as usize] -= 1;
                 } else {
-                    take_from(&mut run.held, class, 1)
+                    take_from(&mut run.held, class, 1);
+                    add_to(&mut run.held_down, class, 1);
+                    self.held_down[class as usize] += 1;
                 }
                 if !run.planned_end.is_never() {
                     change(&mut self.finite[class as usize]);

@@ -4,15 +4,50 @@ use super::core::Core;
 use super::jobs::{Slot, Standing};
 use super::message::Output;
 use crate::base::{Duration, Timestamp};
-use crate::matcher::{Reason, Shape, Shortage, satisfiable};
+use crate::matcher::{Reason, Request, Shape, Shortage, satisfiable};
+use crate::planner::Bits;
 
 impl Core {
-    /// Whether the job would fit on what is up if nothing ran.
-    pub(super) fn would_fit_up(&self, slot: Slot) -> bool {
+    /// Why the members can never serve a request. Filters leave out the targets that are too small for it; here they
+    /// count, so that it comes out what they are short of.
+    pub(super) fn never(&self, request: &Request) -> Reason {
+        let res = &self.res;
+        let mut members = res.members.clone();
+        if let Some(constraint) = &request.constraint {
+            let allowed = res.graph.resolve(&res.properties, constraint).unwrap_or_default();
+            members.and(&Bits::from_set(&allowed, res.graph.target_bound()));
+        }
+        let shortage = Shortage { resource: "node".into(), level: "queue".into(), asked: 1, available: 0 };
+        satisfiable(request, &res.graph, &members).err().unwrap_or(Reason::Unsatisfiable(shortage))
+    }
+
+    /// Whether the job would fit, now or when a window opens, if nothing ran.
+    pub(super) fn would_fit(&self, slot: Slot, now: Timestamp) -> bool {
         let job = self.jobs.get(slot);
-        let mut targets = self.filters.get(job.filter).targets.clone();
-        targets.and(&self.res.up);
-        satisfiable(&job.request, &self.res.graph, &targets).is_ok()
+        let filter = self.filters.get(job.filter);
+        let classes = &self.res.classes;
+        let serves = |at: Timestamp| {
+            let mut targets = Bits::new(self.res.graph.target_bound());
+            for class in filter.classes.iter().filter(|c| self.admits(**c, at, at + job.span())) {
+                let mut some = classes.targets(*class).clone();
+                if classes.arrives(*class, now).is_none_or(|arrival| arrival > at) {
+                    some.and(&self.res.up);
+                }
+                targets.or(&some);
+            }
+            satisfiable(&job.request, &self.res.graph, &targets).is_ok()
+        };
+        serves(now) || classes.bounded() && classes.openings(now).into_iter().any(serves)
+    }
+
+    /// When next a window of targets that may serve the job opens for it, or ends too early for it.
+    pub(super) fn next_turn(&self, slot: Slot, now: Timestamp) -> Timestamp {
+        let job = self.jobs.get(slot);
+        let time = job.span() + self.settings.release_margin;
+        let windows = |class: &u32| self.res.classes.windows(*class).unwrap_or_default();
+        let bounds = self.filters.get(job.filter).classes.iter().flat_map(windows);
+        let turns = bounds.flat_map(|w| [w.from, (w.until - time) + Duration::from_micros(1)]);
+        turns.filter(|at| *at > now).min().unwrap_or(Timestamp::NEVER)
     }
 
     /// Whether anything planned may let the job fit. Never false when it may; costs a sum over classes.
@@ -25,7 +60,7 @@ impl Core {
 
     /// Which kind of hopeless a job is that has no finite start.
     pub(super) fn hopeless(&self, slot: Slot, now: Timestamp) -> Standing {
-        let limit = self.jobs.get(slot).limit + self.settings.release_margin;
+        let limit = self.jobs.get(slot).span() + self.settings.release_margin;
         match self.longest_window(slot, now) {
             Some(longest) if longest < limit => Standing::ExceedsWindow,
             _ => Standing::NoFiniteStart,

@@ -43,9 +43,8 @@ impl Core {
         let mut free: SmallVec<[(u32, u32); 4]> = classes.iter().map(|c| (*c, self.res.free[*c as usize])).collect();
         let bounded = self.res.classes.bounded();
         let openings = if bounded { self.res.classes.openings(now) } else { Vec::new() };
-        let arrivals: SmallVec<[(Timestamp, usize, u32); 2]> = if bounded {
-            let of =
-                |(i, c): (usize, &u32)| self.res.classes.arrives(*c, now).map(|t| (t, i, self.res.not_up[*c as usize]));
+        let mut arrivals: SmallVec<[(Timestamp, usize, u32); 2]> = if bounded {
+            let of = |(i, c): (usize, &u32)| self.res.classes.arrives(*c, now).map(|t| (t, i, self.res.arriving(*c)));
             classes.iter().enumerate().filter_map(of).collect()
         } else {
             SmallVec::new()
@@ -65,13 +64,21 @@ impl Core {
                         *have += n;
                     }
                 }
+                for (class, n) in &run.held_down {
+                    let Some(i) = classes.iter().position(|c| c == class) else { continue };
+                    match self.res.classes.arrives(*class, now) {
+                        Some(arrival) if arrival <= at => free[i].1 += n,
+                        Some(arrival) => arrivals.push((arrival, i, *n)),
+                        None => {}
+                    }
+                }
                 end += 1;
             }
             while openings.get(opening) == Some(&at) {
                 opening += 1;
                 arrivals.iter().filter(|(t, _, _)| *t == at).for_each(|(_, i, n)| free[*i].1 += n);
             }
-            if let Some(extra) = self.leftover(&free, at, job.min, at + job.limit, bounded) {
+            if let Some(extra) = self.leftover(&free, at, job.min, at + job.span(), bounded) {
                 return Some(Head { start: at, extra });
             }
         }

@@ -111,12 +111,12 @@ pub enum ServiceError<E> {
     #[error("parts need each other in a circle: {0}")]
     Circle(String),
     /// A part could not be built.
-    #[error("{part}: {source}")]
+    #[error("{part}: {problem}")]
     Build {
         /// Which.
         part: &'static str,
         /// Why.
-        source: E,
+        problem: Box<E>,
     },
 }
 
@@ -161,7 +161,8 @@ impl<A, E> Table<A, E> {
                 return Err(ServiceError::Circle(names.join(", ")));
             };
             let part = waiting.remove(ready);
-            (part.build)(program).map_err(|source| ServiceError::Build { part: part.name, source })?;
+            (part.build)(program)
+                .map_err(|problem| ServiceError::Build { part: part.name, problem: Box::new(problem) })?;
         }
         Ok(())
     }

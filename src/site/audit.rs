@@ -3,6 +3,7 @@
 //! Decides nothing, trusts no sum. Costs time in proportion to all jobs and targets: for tests and `--check`.
 
 use super::job::{HoldingKind, JobState, NO_HOLDING};
+use super::queue::Queue;
 use super::state::Site;
 use super::violation::{Invariant, Violation};
 use crate::base::{FastMap, JobId, QueueId, TargetId, TargetSet};
@@ -146,7 +147,7 @@ fn jobs_have_one_place(site: &Site, found: &mut Vec<Violation>) {
         let held = job.holding != NO_HOLDING;
         let kind = held.then(|| site.jobs.holding(job.holding)).map(|h| (h.slot, h.kind));
         let sound = match job.state {
-            JobState::Pending => !held && (job.in_scheduler || !site.queue(job.queue).started),
+            JobState::Pending => !held && (job.in_scheduler || parked(site.queue(job.queue))),
             JobState::Held => !held,
             JobState::Running => kind == Some((slot, HoldingKind::Running)) && !job.in_scheduler,
             JobState::Ended(_) => kind.is_none_or(|k| k == (slot, HoldingKind::Ended)) && !job.in_scheduler,
@@ -161,6 +162,11 @@ fn jobs_have_one_place(site: &Site, found: &mut Vec<Violation>) {
     if counts != site.jobs.counts || counts.sum() != counts.submitted {
         push(found, Invariant::I6, format!("counted {counts:?}, on record {:?}", site.jobs.counts));
     }
+}
+
+/// Whether the jobs of a queue wait in no scheduler: it is virtual and stopped.
+fn parked(queue: &Queue) -> bool {
+    queue.parent.is_some() && queue.is_live() && !queue.started
 }
 
 /// I6 and I2: each scheduler waits for and runs exactly what the site says.

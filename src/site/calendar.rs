@@ -150,13 +150,14 @@ impl Site {
         }
         self.windows_version = version;
         self.windows_stale = false;
+        let mut all = self.coordinator.all_windows(now);
         for index in 0..self.queues.len() {
             let queue = &self.queues[index];
             if queue.scheduler.is_none() {
                 continue;
             }
             let id = queue.id;
-            let mut windows = self.coordinator.windows(now, id);
+            let mut windows = all.remove(&id).unwrap_or_default();
             for drain in &self.planned_drains {
                 let cut = &drain.targets & &queue.members;
                 if !cut.is_empty() {

@@ -294,12 +294,14 @@ impl Site {
             return;
         }
         let request = holding.request.clone();
+        let runs = self.queue(holding.queue).scheduler.iter().flat_map(|s| s.running());
+        let overruns = runs.filter(|r| r.job.id == id).map(|r| r.overruns).next().unwrap_or(0);
         let hello = HelloJob {
             job: JobRequest { id: holding.name, priority, submitted, limit: holding.limit, request },
             selection: holding.selection.clone(),
             freed: holding.freed.clone(),
             started: holding.started,
-            overruns: 0,
+            overruns,
         };
         let queue = holding.queue;
         self.tell(now, queue, Input::Free { job: id, freed: Freed::Rest, last: true }, effects);

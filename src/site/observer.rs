@@ -173,11 +173,12 @@ impl Observer {
         if self.jobs.get(&found.id).is_some_and(|e| e.state == JobState::Running) {
             return;
         }
-        if !self.jobs.contains_key(&found.id) {
-            self.jobs.insert(found.id, Entry { state: JobState::Pending, cancelled: false, runs: Vec::new() });
-            self.counts.submitted += 1;
-            self.counts.pending += 1;
-        }
+        let counts = &mut self.counts;
+        self.jobs.entry(found.id).or_insert_with(|| {
+            counts.submitted += 1;
+            counts.pending += 1;
+            Entry { state: JobState::Pending, cancelled: false, runs: Vec::new() }
+        });
         self.set(found.id, JobState::Running, &[JobState::Pending, JobState::Held]);
         let quarantined = effects.iter().any(|e| matches!(e, Effect::Quarantined { job, .. } if *job == found.id));
         let mut left = &found.selection.target_set() - &found.freed;

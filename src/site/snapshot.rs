@@ -17,9 +17,10 @@ use super::rules::Rules;
 use super::state::{Site, SiteOptions};
 use super::violation::Violation;
 use crate::base::{Epoch, JobId, QueueId, TargetId, TargetSet, Timestamp, Windows};
-use crate::config::{Config, QueueConfig};
+use crate::config::{Config, QueueConfig, QueuePolicy};
 use crate::coordinator::Coordinator;
 use crate::graph::{Graph, Properties};
+use crate::matcher::Taken;
 use crate::scheduler::{HelloJob, Input, JobRequest, Scheduler};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -39,6 +40,9 @@ pub struct Snapshot {
     coordinator: Coordinator,
     jobs: Vec<Job>,
     holdings: Vec<HoldingRecord>,
+    promises: Vec<Promise>,
+    /// Queues whose schedulers had yet to look at something that was released or came up.
+    reconsider: Vec<QueueId>,
     names_used: u32,
     counts: Counts,
     answering: TargetSet,
@@ -47,6 +51,15 @@ pub struct Snapshot {
     planned_switches: BTreeMap<String, PlannedSwitch>,
     violations: Vec<Violation>,
     checked: u64,
+}
+
+/// A reservation that its scheduler keeps from pass to pass.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+struct Promise {
+    queue: QueueId,
+    job: JobId,
+    at: Timestamp,
+    place: Vec<(TargetId, Taken)>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -96,6 +109,7 @@ impl Site {
     /// All state as of now.
     pub fn snapshot(&self) -> Snapshot {
         let planned = self.plans();
+        let (promises, reconsider) = self.promises();
         let mut jobs: Vec<Job> = self.jobs.iter().map(|(_, job)| job.clone()).collect();
         for job in jobs.iter_mut().filter(|j| j.in_scheduler) {
             job.planned = planned.get(&job.id).copied().unwrap_or(Timestamp::NEVER);
@@ -117,6 +131,8 @@ impl Site {
             coordinator: self.coordinator.clone(),
             jobs,
             holdings: self.jobs.holdings().map(record).collect(),
+            promises,
+            reconsider,
             names_used: self.jobs.names_used,
             counts: self.jobs.counts,
             answering: self.answering.clone(),
@@ -126,6 +142,22 @@ impl Site {
             violations: self.violations.clone(),
             checked: self.checked,
         }
+    }
+
+    /// The reservations that schedulers keep from pass to pass, and the queues that have yet to reconsider them.
+    fn promises(&self) -> (Vec<Promise>, Vec<QueueId>) {
+        let (mut promises, mut reconsider) = (Vec::new(), Vec::new());
+        for (queue, scheduler) in self.queues.iter().filter_map(|q| Some((q.id, q.scheduler.as_ref()?))) {
+            for input in scheduler.handover() {
+                match input {
+                    Input::Planned { job, at, place } => promises.push(Promise { queue, job, at, place }),
+                    Input::Reconsider => reconsider.push(queue),
+                    // The rest of what is handed over stands in the snapshot in the site's own words.
+                    _ => {}
+                }
+            }
+        }
+        (promises, reconsider)
     }
 
     /// The planned starts that the schedulers hold.
@@ -173,8 +205,32 @@ impl Site {
         for order in site.coordinator.begin_recovery() {
             site.carry_out(now, order, effects);
         }
+        site.repeat_plans(now, &snapshot.promises, effects);
+        // After the ups, which else would count as news that lets reservations be moved.
+        for Promise { queue, job, at, place } in snapshot.promises {
+            site.tell(now, queue, Input::Planned { job, at, place }, effects);
+        }
+        for queue in snapshot.reconsider {
+            site.tell(now, queue, Input::Reconsider, effects);
+        }
         (site.unsettled, site.windows_stale) = (true, true);
         Ok(site)
+    }
+
+    /// Tells the schedulers which planned starts they have reported, so that they say when those change. Where
+    /// reservations are kept, the promises that follow say it.
+    fn repeat_plans(&mut self, now: Timestamp, promises: &[Promise], effects: &mut Vec<Effect>) {
+        let planned: Vec<u32> = self.jobs.iter().filter(|(_, j)| !j.planned.is_never()).map(|(slot, _)| slot).collect();
+        for slot in planned {
+            let job = self.jobs.job(slot);
+            let (id, at, home) = (job.id, job.planned, job.home);
+            let settings = &self.queue(home).config.policy.scheduler;
+            if settings.queue_policy != QueuePolicy::ConservativeCompress {
+                self.tell(now, home, Input::Planned { job: id, at, place: Vec::new() }, effects);
+            } else if !promises.iter().any(|p| p.job == id) {
+                self.jobs.job_mut(slot).planned = Timestamp::NEVER;
+            }
+        }
     }
 
     fn restore_queue(
@@ -252,8 +308,10 @@ impl Site {
         holdings: &[HoldingRecord],
         effects: &mut Vec<Effect>,
     ) -> Result<(), RestoreError> {
-        for (index, HoldingRecord { holding, overruns }) in holdings.iter().enumerate() {
-            let index = index as u32;
+        // What is in quarantine lies beside the rest, which comes first.
+        let mut entries: Vec<(u32, &HoldingRecord)> = (0..).zip(holdings).collect();
+        entries.sort_by_key(|(_, record)| record.holding.quarantined);
+        for (index, HoldingRecord { holding, overruns }) in entries {
             let mut held = crate::matcher::Selection::clone(&holding.selection);
             held.shares.retain(|s| !holding.freed.contains(s.target));
             self.queue_mut(holding.queue).holdings += 1;
@@ -278,14 +336,9 @@ impl Site {
             };
             self.tell(now, holding.queue, Input::Hello(Box::new(hello)), effects);
         }
-        let waiting: Vec<(u32, Timestamp)> =
-            self.jobs.iter().filter(|(_, j)| j.in_scheduler).map(|(slot, j)| (slot, j.planned)).collect();
-        for (slot, _) in &waiting {
-            self.enqueue(now, *slot, effects);
-        }
-        for (slot, at) in waiting.iter().filter(|(_, at)| !at.is_never()) {
-            let job = self.jobs.job(*slot);
-            self.tell(now, job.home, Input::Planned { job: job.id, at: *at }, effects);
+        let waiting: Vec<u32> = self.jobs.iter().filter(|(_, j)| j.in_scheduler).map(|(slot, _)| slot).collect();
+        for slot in waiting {
+            self.enqueue(now, slot, effects);
         }
         Ok(())
     }

@@ -39,8 +39,8 @@ pub struct SiteOptions {
 #[derive(Clone)]
 pub struct Site {
     pub(super) options: SiteOptions,
-    /// From how many waiting jobs on a queue's pass is worth a thread of its own.
-    pub(super) threads_from: u32,
+    /// From how many nanoseconds on, as estimated, a queue's pass is worth a thread of its own.
+    pub(super) threads_from: u64,
     pub(super) now: Timestamp,
     pub(super) graph: Arc<Graph>,
     pub(super) properties: Arc<Properties>,
@@ -61,6 +61,8 @@ pub struct Site {
     pub(super) unsettled: bool,
     /// When ownership has to be looked at again even if nothing happens; never if not.
     pub(super) settle_at: Timestamp,
+    /// When a window that a scheduler was told next begins or ends.
+    pub(super) boundary: Timestamp,
     /// Planned drains have changed since the schedulers were told their windows.
     pub(super) windows_stale: bool,
     /// The version of the coordinator's windows that the schedulers were told.
@@ -118,7 +120,7 @@ impl Site {
         coordinator.add_targets(&targets);
         Site {
             options,
-            threads_from: 64,
+            threads_from: 50_000,
             now: Timestamp::MIN,
             graph,
             properties,
@@ -134,6 +136,7 @@ impl Site {
             planned_switches: BTreeMap::new(),
             unsettled: true,
             settle_at: Timestamp::NEVER,
+            boundary: Timestamp::NEVER,
             windows_stale: false,
             windows_version: 0,
             recovering: false,
@@ -142,11 +145,11 @@ impl Site {
         }
     }
 
-    /// Sets from how many waiting jobs on a queue's pass runs on a thread of its own, if there are several such queues;
-    /// 64 if not set. What is decided does not depend on it.
+    /// Sets from how many nanoseconds on, as estimated, a queue's pass runs on a thread of its own, if there are several
+    /// such queues; 50,000 if not set. What is decided does not depend on it.
     #[must_use]
-    pub fn with_threads_from(mut self, waiting: u32) -> Self {
-        self.threads_from = waiting;
+    pub fn with_threads_from(mut self, nanoseconds: u64) -> Self {
+        self.threads_from = nanoseconds;
         self
     }
 

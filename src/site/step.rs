@@ -29,6 +29,9 @@ pub struct ScheduleEnd {
     pub passes: usize,
 }
 
+/// How often in one step ownership and scheduling may take turns; what is left then is done in the next.
+const MAX_ROUNDS: usize = 8;
+
 impl Site {
     /// Reconciles ownership, then lets every started queue with something to do schedule, examining at most
     /// `work_budget` jobs in all (each queue at least one).
@@ -41,20 +44,26 @@ impl Site {
         if self.recovering {
             return end;
         }
-        self.settle(now, effects);
-        let ready = self.queues.iter().filter(|q| has_work(q, now)).count();
-        if ready > 0 {
+        // Only what a pass has unsettled gives cause for another round.
+        for _ in 0..MAX_ROUNDS {
+            self.settle(now, effects);
+            let ready = self.queues.iter().filter(|q| has_work(q, now)).count();
+            let left = work_budget.saturating_sub(end.examined);
+            if ready == 0 || left == 0 {
+                end.more |= ready > 0;
+                break;
+            }
             if self.options.check_ledger {
                 let found = self.check_promise(now);
                 self.violations.extend(found);
             }
-            let budget = if work_budget == usize::MAX { work_budget } else { (work_budget / ready).max(1) };
-            self.run_passes(now, budget);
+            self.run_passes(now, if left == usize::MAX { left } else { (left / ready).max(1) });
             self.read_passes(now, &mut end, effects);
-            if self.unsettled {
-                self.settle(now, effects);
+            if !self.unsettled || end.more {
+                break;
             }
         }
+        self.settle(now, effects);
         if self.options.check_ledger {
             self.checked += 1;
             self.jobs.advance_settled();
@@ -86,7 +95,8 @@ impl Site {
 
     /// Lets every queue with something to do run a pass.
     fn run_passes(&mut self, now: Timestamp, budget: usize) {
-        let heavy = |q: &Queue| q.waiting >= self.threads_from && has_work(q, now);
+        let costs = |q: &Queue| q.scheduler.as_ref().is_some_and(|s| s.pass_cost() >= self.threads_from);
+        let heavy = |q: &Queue| has_work(q, now) && costs(q);
         let run = |queue: &mut Queue| {
             if has_work(queue, now)
                 && let Some(scheduler) = &mut queue.scheduler
@@ -165,8 +175,10 @@ impl Site {
             Output::Cancelled { .. } => {}
             Output::PlannedStart { job, at } => {
                 if let Some(slot) = self.waiting_in(queue, job) {
-                    self.jobs.job_mut(slot).planned = at.unwrap_or(Timestamp::NEVER);
-                    if self.options.annotate {
+                    let at_or_never = at.unwrap_or(Timestamp::NEVER);
+                    // A restored scheduler says again what is on record.
+                    let before = std::mem::replace(&mut self.jobs.job_mut(slot).planned, at_or_never);
+                    if self.options.annotate && before != at_or_never {
                         effects.push(Effect::PlannedStart { job, at });
                     }
                 }
@@ -195,6 +207,9 @@ impl Site {
             }
         } else if state == JobState::Held {
             self.set_state(slot, JobState::Pending);
+        }
+        if matches!(&self.jobs.job(slot).why, Why::Reason(before) if **before == reason) {
+            return;
         }
         // That a held job waits again is told in any case.
         if self.options.annotate || state == JobState::Held {
@@ -275,6 +290,8 @@ impl Site {
             return;
         }
         self.due_drains(now);
+        // What was to arrive by now may be late.
+        self.windows_stale |= now >= self.boundary;
         loop {
             self.unsettled = false;
             let holders = Held { ledger: &self.ledger, jobs: &self.jobs, queues: &self.queues, now };
@@ -290,8 +307,10 @@ impl Site {
         self.ledger.watch(self.coordinator.watched_targets());
         self.tell_windows(now, effects);
         let drains = self.planned_drains.iter().map(|d| d.at).min();
+        self.boundary =
+            self.queues.iter().filter_map(|q| q.windows.next_boundary(now)).min().unwrap_or(Timestamp::NEVER);
         let next = self.coordinator.next_wakeup(now).into_iter().chain(drains).min();
-        self.settle_at = next.unwrap_or(Timestamp::NEVER);
+        self.settle_at = next.unwrap_or(Timestamp::NEVER).min(self.boundary);
     }
 
     pub(super) fn carry_out(&mut self, now: Timestamp, order: Order, effects: &mut Vec<Effect>) {
@@ -387,6 +406,17 @@ pub(super) struct Held<'a> {
     pub now: Timestamp,
 }
 
+impl Held<'_> {
+    /// When a holding is expected to end. What its scheduler expects counts, which puts off the end of a job that
+    /// overruns its limit.
+    pub fn end_of(&self, holding: u32) -> Timestamp {
+        let holding = self.jobs.holding(holding);
+        let queue = &self.queues[holding.queue.index()];
+        let told = queue.scheduler.as_ref().and_then(|s| s.planned_end_at(holding.name, self.now));
+        told.unwrap_or_else(|| holding.planned_end())
+    }
+}
+
 impl Holders for Held<'_> {
     fn is_held(&self, target: TargetId) -> bool {
         self.ledger.is_held(target)
@@ -399,12 +429,7 @@ impl Holders for Held<'_> {
     }
 
     fn planned_end(&self, target: TargetId) -> Timestamp {
-        let ends = self.ledger.holders(target).into_iter().map(|h| {
-            let holding = self.jobs.holding(h);
-            let scheduler = self.queues[holding.queue.index()].scheduler.as_ref();
-            // What the scheduler expects counts: it puts off the end of a job that overruns its limit.
-            scheduler.and_then(|s| s.planned_end(holding.name)).unwrap_or_else(|| holding.planned_end())
-        });
+        let ends = self.ledger.holders(target).into_iter().map(|h| self.end_of(h));
         ends.max().unwrap_or(self.now)
     }
 }

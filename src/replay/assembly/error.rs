@@ -109,7 +109,7 @@ pub enum AssemblyError {
     Workload(#[from] WorkloadError),
     /// The site refuses the configuration.
     #[error("the site cannot begin: {0}")]
-    Site(#[from] EventError),
+    Site(Box<EventError>),
     /// A file cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
@@ -126,11 +126,17 @@ pub enum AssemblyError {
     Incomplete(&'static str),
 }
 
+impl From<EventError> for AssemblyError {
+    fn from(error: EventError) -> Self {
+        AssemblyError::Site(Box::new(error))
+    }
+}
+
 impl AssemblyError {
     /// The error of a part by itself; else what is wrong with the parts.
     pub(super) fn flatten(error: ServiceError<AssemblyError>) -> Self {
         match error {
-            ServiceError::Build { source, .. } => source,
+            ServiceError::Build { problem, .. } => *problem,
             ServiceError::Twice(_)
             | ServiceError::Unknown { .. }
             | ServiceError::Missing { .. }
@@ -148,7 +154,7 @@ impl AssemblyError {
             AssemblyError::Io { .. } => {
                 Some("paths in a scenario start at its directory, `shared` ones at SLUICE_SHARED".into())
             }
-            AssemblyError::Site(EventError::Start(_)) => {
+            AssemblyError::Site(error) if matches!(**error, EventError::Start(_)) => {
                 Some("name queues that are not to start at time 0 in `stopped`, or give them a precedence".into())
             }
             _ => None,

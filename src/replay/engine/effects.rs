@@ -37,7 +37,8 @@ impl Engine<'_> {
                 self.note(b'L', &donor, &targets);
                 let holders = self.running_on(&targets).into_iter().map(|s| self.workload.jobs()[s as usize].id);
                 let holders = holders.collect();
-                self.donations.started(now, &targets, &donor, &recipient, holders);
+                let wanted = self.site.queue_view(&donor).is_some_and(|q| q.jobs.pending > 0);
+                self.donations.started(now, &targets, (&donor, wanted), &recipient, holders);
             }
             Effect::DonationEnded { targets, donor, recipient, started, cancelled } => {
                 self.note(if cancelled { b'X' } else { b'M' }, &donor, &targets);
@@ -51,6 +52,9 @@ impl Engine<'_> {
                 self.digest.text(&queue);
                 self.digest.text(what);
                 self.book.queue_number(&queue);
+                if what == "gathering" {
+                    self.donations.gather(now, &queue);
+                }
             }
             Effect::PlanDue { name, refused } => {
                 self.digest.entry(now, if refused.is_some() { b'R' } else { b'P' });

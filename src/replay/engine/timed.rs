@@ -59,7 +59,12 @@ impl Engine<'_> {
     pub(super) fn do_timed(&mut self, timed: Timed) {
         let Timed { name, deed, .. } = timed;
         let done = match deed {
-            Deed::Tell(event) => self.try_tell(*event),
+            Deed::Tell(event) => {
+                if let Event::Planned { at, .. } = *event {
+                    self.donations.announce(self.now, at);
+                }
+                self.try_tell(*event)
+            }
             Deed::Drain { nodes, reason, at } => {
                 self.with_targets(&nodes, |targets| Event::Drain { targets, reason, at })
             }

@@ -13,9 +13,9 @@ use toml::de::DeValue;
 pub struct Action {
     /// `at`: when it is done, or, if announced, when it takes effect.
     pub at: Timestamp,
-    /// `told`: when it is announced; `None`: it is not. Only switch, queue-start, queue-stop with release and drain can be; the
-    /// site knows of it from then on and plans for it.
-    pub told: Option<Timestamp>,
+    /// `told` or `ahead`: when it is announced; `None`: it is not. Only switch, queue-start, queue-stop with release and drain
+    /// can be; the site knows of it from then on and plans for it.
+    pub told: Option<Told>,
     /// `name`, to cancel an announced action by; else `action-N`, N counted from 1 in the order of the file.
     pub name: String,
     /// `every` and `times`.
@@ -24,6 +24,15 @@ pub struct Action {
     pub what: ActionKind,
     /// The line where it stands (counted from 1).
     pub line: usize,
+}
+
+/// When an action is announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// `told`: at this instant; of a repeated action the first time, and so much before each other time.
+    At(Timestamp),
+    /// `ahead`: so long before it takes effect, but not before time 0.
+    Ahead(Duration),
 }
 
 /// Repetition.
@@ -47,7 +56,7 @@ pub struct Occurrence {
 }
 
 impl Action {
-    /// All its occurrences, in order of time. `told` and `at` move on together.
+    /// All its occurrences, in order of time.
     pub fn occurrences(&self) -> impl Iterator<Item = Occurrence> + '_ {
         let times = self.repeat.map_or(1, |r| r.times);
         (0..times).map(move |k| {
@@ -56,7 +65,12 @@ impl Action {
                 None => Duration::ZERO,
             };
             let name = if self.repeat.is_some() { format!("{}#{}", self.name, k + 1) } else { self.name.clone() };
-            Occurrence { told: self.told.map(|t| t + shift), at: self.at + shift, name }
+            let at = self.at + shift;
+            let told = self.told.map(|told| match told {
+                Told::At(told) => told + shift,
+                Told::Ahead(ahead) => (at - ahead).max(Timestamp::ZERO),
+            });
+            Occurrence { told, at, name }
         })
     }
 }
@@ -225,28 +239,36 @@ pub enum JobPick {
 pub(super) fn read_action(item: &Item<'_, '_>, number: usize) -> Option<Action> {
     let fields = item.fields("[[action]]")?;
     let at = fields.need("at").and_then(|i| i.time());
-    let told = optional(fields.get("told"), |i| i.time());
+    let told = read_told(&fields, at);
     let name = fields.get("name").map_or_else(|| Some(format!("action-{number}")), |i| i.name());
     let repeat = read_repeat(&fields);
     let verb = fields.need("do");
     let what = verb.as_ref().and_then(|verb| read_what(verb, &fields));
     let line = fields.line;
-    if let (Some(Some(told)), Some(at)) = (told, at)
-        && told > at
-    {
-        fields.conflict::<()>(format!("told at {told}, after it takes effect at {at}"));
-    }
     if let (Some(Some(_)), Some(what)) = (told, &what)
         && !can_be_announced(what)
     {
         let which = "switch, queue-start, queue-stop with release = true, drain";
-        fields.conflict::<()>(format!("`told` goes only with {which}"));
+        fields.conflict::<()>(format!("only these can be announced: {which}"));
     }
     // Which keys there are depends on the verb: without one, none can be called unknown.
     if verb.is_some_and(|verb| is_verb(&verb)) {
         fields.finish();
     }
     Some(Action { at: at?, told: told?, name: name?, repeat: repeat?, what: what?, line })
+}
+
+/// `told` or `ahead` or neither.
+fn read_told(fields: &Fields<'_, '_>, at: Option<Timestamp>) -> Option<Option<Told>> {
+    match (fields.get("told"), fields.get("ahead")) {
+        (None, None) => Some(None),
+        (Some(_), Some(_)) => fields.conflict("[[action]] takes only one of `told` or `ahead`"),
+        (None, Some(ahead)) => finite(&ahead).map(|ahead| Some(Told::Ahead(ahead))),
+        (Some(told), None) => match (told.time()?, at) {
+            (told, Some(at)) if told > at => fields.conflict(format!("told at {told}, after it takes effect at {at}")),
+            (told, _) => Some(Some(Told::At(told))),
+        },
+    }
 }
 
 fn is_verb(item: &Item<'_, '_>) -> bool {

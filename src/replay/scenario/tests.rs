@@ -182,7 +182,7 @@ fn refused_with_these_words() {
         ),
         (
             "[[action]]\nat = 5\ndo = 'drain'\nnodes = 'a'\nqueue = 'b'",
-            "x/scenario.toml:5: unknown key `queue` in [[action]] (known are at, told, name, every, times, do, nodes, \
+            "x/scenario.toml:5: unknown key `queue` in [[action]] (known are at, told, ahead, name, every, times, do, nodes, \
              ranks, reason)",
         ),
         (
@@ -195,7 +195,7 @@ fn refused_with_these_words() {
         ),
         (
             "[[action]]\nat = 5\ntold = 1\ndo = 'queue-stop'\nqueue = 'a'",
-            "x/scenario.toml:1: `told` goes only with switch, queue-start, queue-stop with release = true, drain",
+            "x/scenario.toml:1: only these can be announced: switch, queue-start, queue-stop with release = true, drain",
         ),
         (
             "[[action]]\nat = 5\ndo = 'undrain'\nnodes = 'a'\nevery = 5",
@@ -253,6 +253,14 @@ fn refused_with_these_words() {
         parse("").unwrap_err().to_string(),
         "x/scenario.toml:1: the scenario needs the key `graph` or `resource`"
     );
+}
+
+#[test]
+fn announcements_do_not_reach_back_before_time_0() {
+    let text = "[[action]]\nat = 50\nahead = 60\ndo = 'drain'\nnodes = 'a'\nevery = 30\ntimes = 2";
+    let scenario = with(text).unwrap_or_else(|e| panic!("{e}"));
+    let told: Vec<_> = scenario.actions[0].occurrences().map(|o| o.told.map(Timestamp::micros)).collect();
+    assert_eq!(told, [Some(0), Some(20_000_000)]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Where jobs and node events come from: traces, lists of jobs, generators, event logs of nodes.
 //!
-//! Decides how what a scenario names becomes [`TraceJob`](super::workload::TraceJob)s and node events. Opens no file: it
+//! Decides how what a scenario names becomes [`TraceJob`]s and node events. Opens no file: it
 //! is handed bytes and texts.
 
 mod generate;

@@ -87,7 +87,17 @@ fn a_job_longer_than_every_window_is_held_and_says_so() {
         > started day
         > up day 0-3
         @1 plan evening 100 -day +night; plan morning 200 -night +day
-        @2 submit 1 q=night n=1 t=500
+        @2 submit 1 q=night n=1 t=500; submit 2 q=night n=1 t=99
+        @100
+        > down day 0-3
+        > released day: planned switch evening
+        > started night: planned switch evening
+        > due evening
+        > leaving day 0-3 to night
+        > donated day 0-3 to night since 100
+        > up night 0-3
+        > held 1: exceeds-window: limit 500, longest window 100
+        > start 2 night 0
         ",
     );
     assert_eq!(bed.state(1), JobState::Held);

@@ -85,6 +85,7 @@ fn a_planned_switch_bounds_plans_before_and_moves_at_its_time() {
         @10 plan evening 100 -day +night
         @20 submit 1 q=day n=2 t=80; submit 2 q=day n=2 t=81; submit 3 q=night n=1 t=10
         > start 1 day 0-1
+        > held 2: exceeds-window: limit 81, longest window 80
         @100
         > down day 0-3
         > released day: planned switch evening
@@ -150,6 +151,7 @@ fn a_group_waits_until_its_targets_are_together() {
         > gathering dat
         @3 submit 3 q=batch n=1 t=48; submit 4 q=batch n=1 t=49
         > start 3 batch 1
+        > held 4: exceeds-window: limit 49, longest window 48
         @51 end 1 3; free 1; free 3
         > down batch 0-3
         > leaving batch 0-3 to dat
@@ -157,6 +159,7 @@ fn a_group_waits_until_its_targets_are_together() {
         > gathered dat: targets 0-3
         > donated batch 0-3 to dat since 51
         > up dat 0-3
+        > annotated 4: no finite start: node per queue: asked 1, available 0
         > start 2 dat 0-3
         @61 end 2; free 2; release dat
         > released dat: over

@@ -39,9 +39,11 @@ fn a_planned_drain_bounds_jobs() {
         @1 drain 0-2 100
         @2 submit 1 n=2 t=98; submit 2 n=2 t=99; submit 3 n=1 t=500
         > start 1 batch 0-1
+        > held 2: exceeds-window: limit 99, longest window 98
+        > start 3 batch 3
         @100
         > down batch 0-2
-        > start 3 batch 3
+        > annotated 2: no finite start: node per queue: asked 2, available 1
         @101 undrain 0-2
         > up batch 0-2
         ",
@@ -91,10 +93,11 @@ fn a_job_found_elsewhere_takes_its_target_down_first() {
         @5 submit 1 n=4 t=10
         > denied 1: no queue is named, and there is no default queue
         @6 end 7; free 7; end 8; free 8
-        > donated batch 1 to batch since 4 (cancelled)
         > donated other 0 to batch since 2
-        > up batch 0-1
+        > up batch 0
         @7 end 9; free 9
+        > donated batch 1 to batch since 4
+        > up batch 1
         ",
     );
 }

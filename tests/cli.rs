@@ -1,0 +1,6 @@
+//! Sessions on the command line, as people see them.
+
+#[test]
+fn sessions() {
+    trycmd::TestCases::new().case("tests/cmd/*.toml").case("tests/cmd/*.trycmd");
+}
