@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::base::{Duration, Timestamp};
+use crate::formats::hwloc::AllowList;
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -125,6 +126,39 @@ fn reads_everything() {
     assert_eq!(scenario.config.queues.keys().collect::<Vec<_>>(), ["pbatch", "p_dat"]);
     assert_eq!(scenario.config.policy.limits.duration, Some(Duration::from_secs(86_400)));
     assert_eq!(scenario.expectations.len(), 4);
+}
+
+#[test]
+fn machines_come_from_recipes_and_topologies() {
+    let graph = |text: &str| parse(&format!("[graph]\n{text}")).unwrap_or_else(|e| panic!("{e}")).graph.unwrap();
+    let file = |name: &str| FileRef::Own(name.into());
+    let grug = GraphSource::File { file: file("big.graphml"), format: GraphFormat::Grug };
+    assert_eq!(graph("file = 'big.graphml'"), grug);
+    let grug = GraphSource::File { file: FileRef::Shared("big.xml".into()), format: GraphFormat::Grug };
+    assert_eq!(graph("shared = 'big.xml'\nformat = 'grug'"), grug);
+    let (files, allow) = (vec![file("a.xml"), file("b.xml")], AllowList::parse("node,core").unwrap());
+    assert_eq!(graph("hwloc = ['a.xml', 'b.xml']\nallow = 'node,core'"), GraphSource::Hwloc { files, allow });
+}
+
+#[test]
+fn machines_refused_with_these_words() {
+    let cases = [
+        ("[graph]\nhwloc = []", "x/scenario.toml:2: `hwloc`: expected at least one file, found an array of 0"),
+        ("[graph]\nfile = 'a.graph'\nallow = 'core'", "x/scenario.toml:3: `allow` goes with `hwloc` only"),
+        ("[graph]\nhwloc = ['a']\nformat = 'R'", "x/scenario.toml:3: `format` goes with a graph file only"),
+        (
+            "[graph]\nhwloc = ['a']\nallow = 'cores'",
+            "x/scenario.toml:3: `allow`: expected a list of types among cluster, node, group, numanode, socket, L1cache, \
+             L2cache, L3cache, core, pu, gpu, storage, found \"cores\"",
+        ),
+    ];
+    for (text, words) in cases {
+        assert_eq!(
+            parse(text).map_or_else(|e| e.to_string(), |scenario| format!("{scenario:?}")),
+            words,
+            "for:\n{text}"
+        );
+    }
 }
 
 #[test]
