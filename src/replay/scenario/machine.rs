@@ -106,7 +106,10 @@ pub(super) fn read_graph(item: &Item<'_, '_>) -> Option<GraphSource> {
     let fields = item.fields("[graph]")?;
     let format = fields.get("format");
     let allow = fields.get("allow");
-    let source = fields.one_of(&["file", "shared", "text", "uniform", "swf-header", "hwloc"])?;
+    let Some(source) = fields.one_of(&["file", "shared", "text", "uniform", "swf-header", "hwloc"]) else {
+        fields.finish();
+        return None;
+    };
     let graph = match source.key {
         "text" => source.text().map(|text| {
             // The first line break after the quotes does not belong to the text.

@@ -54,6 +54,16 @@ rack0
 requires = ["batch"] # [site]
 [queues.p_dat.policy.scheduler]
 queue-policy = "easy"
+[queues]
+short = {}
+long = {}
+rest = {}
+pdebug = {}
+a = {}
+b = {}
+pday = {}
+pnight = {}
+pdat = {}
 
 [[workload]]
 swf = { shared = "a.swf.gz", by = "name", map = { q_2h = "short", "1" = "long" }, others = "rest", unit = "core", limit = "runtime", start = 0, first = 9 }
@@ -123,7 +133,7 @@ fn reads_everything() {
     assert_eq!(scenario.actions[1].occurrences().map(|o| o.name).collect::<Vec<_>>(), ["action-2"]);
     let ActionKind::QueueCreate(created) = &scenario.actions[1].what else { panic!() };
     assert_eq!(created.policy.limits.duration, Some(Duration::from_secs(3600)));
-    assert_eq!(scenario.config.queues.keys().collect::<Vec<_>>(), ["pbatch", "p_dat"]);
+    assert_eq!(scenario.config.queues.keys().take(2).collect::<Vec<_>>(), ["pbatch", "p_dat"]);
     assert_eq!(scenario.config.policy.limits.duration, Some(Duration::from_secs(86_400)));
     assert_eq!(scenario.expectations.len(), 4);
 }
@@ -190,11 +200,11 @@ fn refused_with_these_words() {
             "x/scenario.toml:1: [[action]] takes only one of `nodes` or `ranks`",
         ),
         (
-            "[[action]]\nat = 5\ntold = 9\ndo = 'queue-stop'\nqueue = 'a'\nrelease = true",
+            "[[action]]\nat = 5\ntold = 9\ndo = 'queue-stop'\nqueue = 'default'\nrelease = true",
             "x/scenario.toml:1: told at 9, after it takes effect at 5",
         ),
         (
-            "[[action]]\nat = 5\ntold = 1\ndo = 'queue-stop'\nqueue = 'a'",
+            "[[action]]\nat = 5\ntold = 1\ndo = 'queue-stop'\nqueue = 'default'",
             "x/scenario.toml:1: only these can be announced: switch, queue-start, queue-stop with release = true, drain",
         ),
         (
@@ -202,7 +212,7 @@ fn refused_with_these_words() {
             "x/scenario.toml:1: [[action]] needs the key `times`",
         ),
         (
-            "[[action]]\nat = 5\ndo = 'queue-remove'\nqueue = 'a'\npending = 'move='",
+            "[[action]]\nat = 5\ndo = 'queue-remove'\nqueue = 'default'\npending = 'move='",
             "x/scenario.toml:5: `pending`: expected \"hold\", \"cancel\" or \"move=QUEUE\", found \"move=\"",
         ),
         (
@@ -243,6 +253,28 @@ fn refused_with_these_words() {
         (
             "[[action]]\nat = 5\ndo = 'fail'\nnodes = 'a[1'",
             "x/scenario.toml:4: `nodes`: expected a hostlist (invalid hostlist: unbalanced bracket at byte 1), found \"a[1\"",
+        ),
+        (
+            "[queues.batch]\n[[action]]\nat = 5\ndo = 'queue-start'\nqueue = 'bathc'",
+            "x/scenario.toml:5: `queue`: expected a queue of this scenario (there are batch; did you mean `batch`?), \
+             found \"bathc\"",
+        ),
+        (
+            "[[workload]]\nqueue = 'q'\njobs = []\n[[workload]]\nswf = { file = 'a', map = { 1 = 'default', 2 = 'x' } }",
+            "x/scenario.toml:2: `queue`: expected a queue of this scenario (there are default), found \"q\"\n\
+             x/scenario.toml:5: `map`: expected a queue of this scenario (there are default), found \"x\"",
+        ),
+        (
+            "[[workload]]\njobz = []",
+            "x/scenario.toml:1: [[workload]] needs the key `swf` or `jobs` or `generate`\n\
+             x/scenario.toml:2: unknown key `jobz` in [[workload]] (did you mean `jobs`?)",
+        ),
+        (
+            "[[action]]\nat = 5\ndo = 'quue-start'",
+            "x/scenario.toml:3: `do`: expected one of \"queue-create\", \"queue-change\", \"queue-remove\", \"queue-enable\", \
+             \"queue-disable\", \"queue-start\", \"queue-stop\", \"switch\", \"cancel-planned\", \"drain\", \"undrain\", \
+             \"fail\", \"return\", \"add\", \"remove\", \"cancel\", \"reprioritize\", \"relimit\", \"move\" (did you mean \
+             \"queue-start\"?), found \"quue-start\"",
         ),
         ("a = ", "x/scenario.toml:1: string values must be quoted, expected literal string"),
     ];
