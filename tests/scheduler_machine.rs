@@ -412,12 +412,18 @@ impl Machine {
     /// I9 within a pass.
     fn nobody_behind_matters(&self) {
         let bench = &self.bench;
-        if bench.ledger.settings.queue_policy == QueuePolicy::ConservativeCompress {
+        if self.spice.constraints || bench.ledger.settings.queue_policy == QueuePolicy::ConservativeCompress {
             return;
         }
         let all: Vec<_> = bench.scheduler.waiting().collect();
         let planned: Vec<usize> = (0..all.len()).filter(|i| all[*i].planned.is_some()).collect();
         let Some(at) = planned.get(all.len() * 7 % planned.len().max(1)) else { return };
+        // Plans by target and plans by counts need not agree, nor plans with finer classes: both must stay.
+        let shape = |id: JobId| &bench.ledger.jobs[&id].request.request.shape;
+        let plain = |id| matches!(shape(id), Shape::Whole { at_least, .. } if *at_least == Amount::NONE);
+        if !all[at + 1..].iter().all(|w| plain(w.job.id)) {
+            return;
+        }
         let mut alone = bench.scheduler.clone();
         let mut out = Vec::new();
         let behind = all[at + 1..].iter().map(|w| w.job.id);

@@ -63,15 +63,6 @@ impl Classes {
         self.classes.push(Class { targets, windows });
     }
 
-    /// Whether `filter` cuts any class.
-    pub fn is_cut_by(&self, filter: &Bits) -> bool {
-        let cut = |c: &Class| {
-            let inside = c.targets.and_len(filter);
-            inside > 0 && inside < c.targets.len()
-        };
-        self.classes.iter().any(cut)
-    }
-
     /// Splits every class that `filter` cuts; whether any was.
     pub fn split(&mut self, filter: &Bits) -> bool {
         let before = self.classes.len();

@@ -4,18 +4,14 @@
 //! enough ([`Profile`]), and identical processors give the textbook schedules. As soon as a job asks for parts of
 //! targets, every target has a timeline of its own ([`TargetPlans`]). Reservations are carried over in either direction
 //! without moving any start.
-//!
-//! hybrid and conservative make many reservations in one pass, and none may depend on a job behind it (I9). They begin
-//! by counts, with classes that no constraint cuts. At the first job of a constraint the classes are cut, at the first
-//! that asks for parts the plan goes over to targets; what is reserved by then keeps its start.
 
-use super::filters::{Filter, FilterId, Filters};
+use super::filters::{Filter, Filters};
 use super::jobs::{Jobs, Run, Slot};
 use super::plan::{Plan, PlanClaim, Reserved};
 use super::resources::{Resources, add_to, take_from};
-use crate::base::{Epoch, FastMap, TargetId, Timestamp};
+use crate::base::{Epoch, TargetId, Timestamp};
 use crate::config::{QueuePolicy, SchedulerSettings};
-use crate::matcher::{self, Extent, Holdings, Placement, Selection, Shape, Share, Taken, TargetOrder};
+use crate::matcher::{self, Extent, Holdings, Placement, Selection, Shape, Share, TargetOrder};
 use crate::planner::{Capacity, Claim, NO_CLASS, Profile, Take, TargetPlans, Wanted, cut};
 use std::sync::Arc;
 
@@ -39,26 +35,15 @@ pub(super) struct Core {
     pub plan_kept: bool,
     /// conservative-compress: something was released early since the last sweep.
     pub sweep: bool,
-    /// hybrid, conservative: whether a pass has cut the classes.
-    pub cut: bool,
     /// The instant of the last message.
     pub now: Timestamp,
-}
-
-/// A reservation by counts of a pass that may yet cut classes or go over to targets.
-#[derive(Clone, Debug)]
-pub(super) struct Booking {
-    pub start: Timestamp,
-    pub until: Timestamp,
-    pub claim: Claim,
 }
 
 impl Core {
     /// Plans anew from what runs; reservations have to be entered again.
     pub fn rebuild_plan(&mut self, now: Timestamp) {
         self.plan_kept = self.settings.queue_policy == QueuePolicy::ConservativeCompress;
-        let runs_in_parts = || self.jobs.running().any(|(_, job)| job.partial);
-        if self.jobs.any_partial() && (!self.goes_over() || runs_in_parts()) {
+        if self.jobs.any_partial() {
             self.plan = Plan::Targets(Box::new(self.target_plans(now)));
             return;
         }
@@ -146,61 +131,9 @@ impl Core {
         plans
     }
 
-    /// Whether a pass begins by counts in classes that no constraint cuts, and changes that at the first job that needs
-    /// it.
-    pub fn goes_over(&self) -> bool {
-        matches!(self.settings.queue_policy, QueuePolicy::Hybrid | QueuePolicy::Conservative)
-    }
-
-    /// Cuts the classes by a filter in the middle of a pass by counts: what is reserved by now keeps its start.
-    pub fn cut_classes(&mut self, filter: FilterId, now: Timestamp, reserved: &mut [Booking]) {
-        let places = self.name_all(reserved);
-        let targets = self.filters.get(filter).targets.clone();
-        self.res.split(&targets, &mut self.filters, &mut self.jobs);
-        self.cut = true;
-        self.rebuild_plan(now);
-        for (booking, place) in reserved.iter_mut().zip(places) {
-            booking.claim.clear();
-            place.iter().for_each(|(t, _)| add_to(&mut booking.claim, self.res.classes.of(*t), 1));
-            self.plan.occupy(&PlanClaim::Counts(booking.claim.clone()), booking.start, booking.until);
-        }
-    }
-
-    /// Takes back what passes have cut: classes are those of the windows alone.
-    pub fn mend_classes(&mut self) {
-        if std::mem::take(&mut self.cut) {
-            self.res.reclassify(&mut self.filters, &mut self.jobs, false);
-        }
-    }
-
-    /// Names targets for reservations by counts.
-    fn name_all(&self, reserved: &[Booking]) -> Vec<Vec<(TargetId, Taken)>> {
-        let mut by_start: Vec<usize> = (0..reserved.len()).collect();
-        by_start.sort_by_key(|i| reserved[*i].start);
-        let mut lanes = FastMap::default();
-        let mut places = vec![Vec::new(); reserved.len()];
-        for i in by_start {
-            let Booking { start, until, claim } = &reserved[i];
-            places[i] = self.name_targets(claim, *start, *until, &mut lanes).expect("counts promise what there is");
-        }
-        places
-    }
-
-    /// Goes over from counts to targets in the middle of a pass: what is reserved by now keeps its start.
-    pub fn go_over(&mut self, now: Timestamp, reserved: &[Booking]) {
-        let mut plans = self.target_plans(now);
-        for (booking, place) in reserved.iter().zip(self.name_all(reserved)) {
-            for (target, _) in place {
-                let entered = plans.occupy(target, booking.start, booking.until, Take::Whole);
-                entered.expect("members are below the bound");
-            }
-        }
-        self.plan = Plan::Targets(Box::new(plans));
-    }
-
     /// Whether the plan is of the kind that the jobs need.
     pub fn plan_fits_jobs(&self) -> bool {
-        self.goes_over() || matches!(self.plan, Plan::Targets(_)) == self.jobs.any_partial()
+        matches!(self.plan, Plan::Targets(_)) == self.jobs.any_partial()
     }
 
     fn filter(&self, slot: Slot) -> &Filter {
@@ -306,13 +239,9 @@ impl Core {
             }
             PlanClaim::Targets { placement, slot: size } => {
                 let shape = &self.jobs.get(slot).request.shape;
-                let selection = match &self.holdings {
-                    Some(holdings) => matcher::realise(&placement, shape, holdings, &self.order)
-                        .expect("the plan knows everything that is held"),
-                    // Nobody asks for parts: these are whole targets.
-                    None => Selection::whole(placement.parts.iter().map(|(t, _)| *t), placement.nslots.max(1)),
-                };
-                self.begin(slot, now, selection, out);
+                let holdings = self.holdings.as_ref().expect("kept while some job asks for parts");
+                let selection = matcher::realise(&placement, shape, holdings, &self.order);
+                self.begin(slot, now, selection.expect("the plan knows everything that is held"), out);
                 let end = self.jobs.get(slot).run.as_ref().expect("it runs").planned_end;
                 self.plan.occupy(&PlanClaim::Targets { placement, slot: size }, now, end);
             }

@@ -68,12 +68,6 @@ impl Filters {
         (id as FilterId, true)
     }
 
-    /// Whether some members pass a filter and some do not.
-    pub fn cuts(&self, id: FilterId) -> bool {
-        let filter = self.get(id);
-        filter.members > 0 && filter.members < self.members
-    }
-
     /// One job less uses a filter; whether that leaves one that nobody uses and that cuts classes.
     pub fn release(&mut self, id: FilterId) -> bool {
         let members = self.members;

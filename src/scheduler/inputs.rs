@@ -76,15 +76,11 @@ impl Scheduler {
         let res = &self.core.res;
         let (filter, new) = self.core.filters.intern(&request, &res.graph, &res.properties, &res.members);
         if new {
-            if self.core.goes_over() {
-                self.core.filters.assign_classes(&self.core.res.classes);
-            } else {
-                // The rows of a kept profile are per class: it has to be made anew when classes are split.
-                self.core.drop_plan();
-                let targets = self.core.filters.get(filter).targets.clone();
-                self.core.res.split(&targets, &mut self.core.filters, &mut self.core.jobs);
-                self.phase = Phase::Fresh;
-            }
+            // The rows of a kept profile are per class: it has to be made anew when classes are split.
+            self.core.drop_plan();
+            let targets = self.core.filters.get(filter).targets.clone();
+            self.core.res.split(&targets, &mut self.core.filters, &mut self.core.jobs);
+            self.phase = Phase::Fresh;
         }
         let (min, ranged) = demand(&request);
         Job {
@@ -250,9 +246,7 @@ impl Scheduler {
         self.core.drop_plan();
         self.core.filters.tidy();
         self.core.stale_classes = false;
-        let cut = !self.core.goes_over();
-        self.core.cut = false;
-        self.core.res.reclassify(&mut self.core.filters, &mut self.core.jobs, cut);
+        self.core.res.reclassify(&mut self.core.filters, &mut self.core.jobs);
         self.core.jobs.unpark();
         self.replan();
     }
@@ -272,9 +266,6 @@ impl Scheduler {
         }
         if overrun_slack != before.overrun_slack {
             self.reschedule_overruns();
-        }
-        if queue_policy != before.queue_policy {
-            self.reclassify();
         }
         self.core.jobs.unpark();
         self.changed();

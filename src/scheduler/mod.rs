@@ -75,7 +75,6 @@ impl Scheduler {
             now: Timestamp::MIN,
             plan_kept: false,
             stale_classes: false,
-            cut: false,
             order,
             settings,
         };
@@ -145,16 +144,10 @@ impl Scheduler {
                 self.reclassify();
             }
             let end = self.run(now, budget, &mut examined, out);
-            // Who starts may be the last that asked for parts or whose filter cut classes, or the first for which the pass
-            // changed its plan: more may fit then (I10).
-            let settled = match &self.phase {
-                Phase::Known(progress) => self.is_settled(progress),
-                Phase::Fresh => true,
-            };
-            if end != PassEnd::Done || settled {
+            // Who starts may be the last that asked for parts, or whose filter cut classes: more may fit then (I10).
+            if end != PassEnd::Done || self.is_settled() {
                 break end;
             }
-            self.phase = Phase::Fresh;
         };
         if end == PassEnd::Done {
             self.dirty = false;
@@ -163,10 +156,8 @@ impl Scheduler {
     }
 
     /// Whether classes and the kind of plan are those that the jobs need.
-    fn is_settled(&self, progress: &Progress) -> bool {
-        let slot = |id| self.core.jobs.slot(id);
-        let runs = |id| slot(id).is_some_and(|slot| self.core.jobs.get(slot).run.is_some());
-        !self.core.stale_classes && self.core.plan_fits_jobs() && !progress.turns.iter().any(|id| runs(*id))
+    fn is_settled(&self) -> bool {
+        !self.core.stale_classes && self.core.plan_fits_jobs()
     }
 
     /// One run over the jobs, from where the last one stopped if what it found out still holds.
@@ -180,7 +171,6 @@ impl Scheduler {
             }
             Phase::Known(_) | Phase::Fresh => {
                 self.core.drop_plan();
-                self.core.mend_classes();
                 (Progress::default(), true)
             }
         };
@@ -195,7 +185,7 @@ impl Scheduler {
         };
         let end = pass.run(fresh);
         *examined = pass.examined;
-        if end == PassEnd::Done && self.is_settled(&progress) {
+        if end == PassEnd::Done && self.is_settled() {
             self.report_plans(&progress, out);
         }
         self.phase = Phase::Known(progress);

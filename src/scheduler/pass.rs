@@ -14,12 +14,12 @@
 //!
 //! A job that nothing planned will ever let fit is set aside with its reason and counts for no depth.
 
-use super::core::{Booking, Core};
+use super::core::Core;
 use super::jobs::{Slot, Standing};
 use super::message::{Output, PassEnd};
 use super::plan::{Plan, PlanClaim};
 use super::window::Head;
-use crate::base::{JobId, Timestamp};
+use crate::base::Timestamp;
 use crate::config::QueuePolicy;
 use crate::planner::Claim;
 use smallvec::SmallVec;
@@ -41,10 +41,6 @@ pub(super) struct Progress {
     pub first_start: Timestamp,
     /// The jobs with reservations, in order.
     pub planned: Vec<(Slot, Timestamp)>,
-    /// hybrid, conservative: what is reserved by counts.
-    pub bookings: Vec<Booking>,
-    /// The jobs for which the pass cut classes or went over from counts to targets.
-    pub turns: Vec<JobId>,
     /// conservative-compress: whether a job was set aside, whether a reservation moved after that, so that the job has to
     /// be looked at again, and whether that is being done.
     pub aside: bool,
@@ -70,8 +66,6 @@ impl Default for Progress {
             closed: false,
             first_start: Timestamp::NEVER,
             planned: Vec::new(),
-            bookings: Vec::new(),
-            turns: Vec::new(),
             aside: false,
             again: false,
             looking_again: false,
@@ -277,9 +271,6 @@ impl Pass<'_> {
             self.progress.next += 1;
             self.examined += 1;
             self.progress.seen += 1;
-            if self.core.goes_over() {
-                self.turn_for(slot);
-            }
             if !reserving {
                 if let Some(claim) = self.core.fits(slot, self.now) {
                     self.start_planned(at, slot, claim);
@@ -290,32 +281,12 @@ impl Pass<'_> {
                 Some((start, claim)) if start <= self.now => self.start_planned(at, slot, claim),
                 Some(_) if fcfs => self.close(slot),
                 Some((start, claim)) => {
-                    if let PlanClaim::Counts(claim) = self.core.occupy(slot, start, claim)
-                        && self.core.goes_over()
-                    {
-                        let until = start + self.core.jobs.get(slot).span();
-                        self.progress.bookings.push(Booking { start, until, claim });
-                    }
+                    self.core.occupy(slot, start, claim);
                     self.plan(slot, start);
                 }
                 None if fcfs && self.core.would_fit(slot, self.now) => self.close(slot),
                 None => self.set_aside(slot),
             }
-        }
-    }
-
-    /// Cuts classes, or goes over from counts to targets, if the job needs it.
-    fn turn_for(&mut self, slot: Slot) {
-        let job = self.core.jobs.get(slot);
-        let filter = self.core.filters.get(job.filter);
-        let by_counts = matches!(self.core.plan, Plan::Counts(_));
-        if by_counts && job.partial {
-            self.progress.turns.push(job.id);
-            let bookings = std::mem::take(&mut self.progress.bookings);
-            self.core.go_over(self.now, &bookings);
-        } else if by_counts && self.core.filters.cuts(job.filter) && self.core.res.classes.is_cut_by(&filter.targets) {
-            self.progress.turns.push(job.id);
-            self.core.cut_classes(job.filter, self.now, &mut self.progress.bookings);
         }
     }
 

@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 pub(super) type Place = Box<[(TargetId, Taken)]>;
 
 /// The targets of a class by the instant at which they are had again, earliest first.
-pub(super) type Lanes = BinaryHeap<Reverse<(Timestamp, TargetId)>>;
+type Lanes = BinaryHeap<Reverse<(Timestamp, TargetId)>>;
 
 impl Core {
     /// All reservations that are entered in the plan, with their places; without one where it is unknown.
@@ -42,17 +42,6 @@ impl Core {
             PlanClaim::Counts(claim) => claim,
             PlanClaim::Targets { placement, .. } => return Some(placement.parts.as_slice().into()),
         };
-        self.name_targets(claim, reserved.start, reserved.until, lanes).map(Vec::into_boxed_slice)
-    }
-
-    /// Names targets for a reservation by counts; those of earlier starts must have theirs already.
-    pub fn name_targets(
-        &self,
-        claim: &Claim,
-        start: Timestamp,
-        until: Timestamp,
-        lanes: &mut FastMap<ClassId, Lanes>,
-    ) -> Option<Vec<(TargetId, Taken)>> {
         let mut place = Vec::new();
         for (class, n) in claim {
             let lanes = lanes.entry(*class).or_insert_with(|| self.lanes(*class));
@@ -60,13 +49,13 @@ impl Core {
             for _ in 0..*n {
                 let Reverse((had, target)) = lanes.pop()?;
                 place.push((target, Taken::Whole));
-                if had > start {
+                if had > reserved.start {
                     return None;
                 }
             }
-            lanes.extend(place[first..].iter().map(|(t, _)| Reverse((until, *t))));
+            lanes.extend(place[first..].iter().map(|(t, _)| Reverse((reserved.until, *t))));
         }
-        Some(place)
+        Some(place.into())
     }
 
     /// When which target of a class is had: now, when its holder's time is over, when it arrives.

@@ -85,10 +85,9 @@ impl Resources {
         }
     }
 
-    /// Divides the members into classes anew, which filters cut or not, and counts everything from scratch.
-    pub fn reclassify(&mut self, filters: &mut Filters, jobs: &mut Jobs, cut: bool) {
-        let cutting = filters.bitmaps().filter(|_| cut);
-        self.classes = Classes::build(&self.members, self.graph.target_bound(), &self.windows, cutting);
+    /// Divides the members into classes anew and counts everything from scratch.
+    pub fn reclassify(&mut self, filters: &mut Filters, jobs: &mut Jobs) {
+        self.classes = Classes::build(&self.members, self.graph.target_bound(), &self.windows, filters.bitmaps());
         filters.assign_classes(&self.classes);
         self.recount(jobs);
     }

@@ -123,10 +123,8 @@ impl Core {
     /// What is asked and how much of it there is by some count per class.
     fn shortage(&self, slot: Slot, count: impl Fn(&Core, u32) -> u32) -> Shortage {
         let job = self.jobs.get(slot);
-        let filter = self.filters.get(job.filter);
-        // Classes that the filter cuts are counted whole; there is no more than passes it.
-        let available = filter.classes.iter().map(|c| u64::from(count(self, *c))).sum::<u64>();
-        let available = available.min(filter.members.into());
+        let classes = &self.filters.get(job.filter).classes;
+        let available = classes.iter().map(|c| u64::from(count(self, *c))).sum();
         let (resource, asked) = match &job.request.shape {
             Shape::Whole { nodes, .. } | Shape::Nodes { nodes, .. } => ("node", nodes.min()),
             Shape::Slots { slots, .. } => ("slot", slots.min()),
@@ -137,8 +135,9 @@ impl Core {
     /// Which job stands in front of a waiting one, and when that is planned, if a reservation is what keeps it waiting.
     pub(super) fn kept_by(&self, slot: Slot, now: Timestamp) -> Option<Reason> {
         let job = self.jobs.get(slot);
-        let free = self.res.idle.and_len(&self.filters.get(job.filter).targets);
-        if self.jobs.any_partial() || free < job.min as usize {
+        let classes = &self.filters.get(job.filter).classes;
+        let free: u64 = classes.iter().map(|c| u64::from(self.res.free[*c as usize])).sum();
+        if self.jobs.any_partial() || free < u64::from(job.min) {
             return None;
         }
         let ahead = self.jobs.order().iter().take_while(|s| **s != slot);
