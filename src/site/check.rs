@@ -6,7 +6,8 @@ use super::state::Site;
 use super::violation::{Invariant, Violation};
 use crate::base::{JobId, Timestamp};
 use crate::config::QueuePolicy;
-use crate::matcher::Shape;
+use crate::formats::constraint::Constraint;
+use crate::matcher::{Amount, Shape};
 use crate::scheduler::{Input, JobRequest, Output, Scheduler, Waiting};
 
 impl Site {
@@ -39,9 +40,9 @@ impl Site {
     /// I9: of each queue that is about to run a pass, the planned start of one job, with all jobs behind it and without.
     ///
     /// The job is picked by the time, so that the same input checks the same jobs. Left out is conservative-compress,
-    /// where the reservations of later jobs are older than the pass and move in it. Also left out is a case in which only
-    /// jobs behind ask for parts of targets: without them the scheduler plans by counts, in which a start that was
-    /// planned by single targets may be earlier.
+    /// where the reservations of later jobs are older than the pass and move in it. Also left out is a case in which a job
+    /// behind brings in a distinction that nobody ahead makes: parts of targets, or under hybrid and conservative a
+    /// constraint. Without it the scheduler plans by coarser counts, in which a start may be earlier.
     pub fn check_promise(&self, now: Timestamp) -> Vec<Violation> {
         let mut found = Vec::new();
         for queue in self.queues.iter().filter(|q| q.started) {
@@ -61,7 +62,11 @@ impl Site {
             let (kept, behind) = waiting.split_at(place);
             let kept_parts =
                 kept.iter().any(|w| takes_parts(&w.job)) || scheduler.running().iter().any(|r| takes_parts(&r.job));
-            if !kept_parts && behind.iter().any(|w| takes_parts(&w.job)) {
+            let new_parts = !kept_parts && behind.iter().any(|w| takes_parts(&w.job));
+            let made = |w: &&Waiting| !kept.iter().any(|k| distinction(&k.job) == distinction(&w.job));
+            let new_filter = behind.iter().filter(|w| distinction(&w.job).is_some()).any(|w| made(&w));
+            let many_plans = !matches!(scheduler.settings().queue_policy, QueuePolicy::Fcfs | QueuePolicy::Easy);
+            if new_parts || many_plans && new_filter {
                 continue;
             }
             let mut alone = scheduler.clone();
@@ -81,6 +86,16 @@ impl Site {
         }
         found
     }
+}
+
+/// What sets some targets apart from others for a job: a constraint, a least size.
+fn distinction(job: &JobRequest) -> Option<(Option<&Constraint>, Amount)> {
+    let at_least = match &job.request.shape {
+        Shape::Whole { at_least, .. } => *at_least,
+        Shape::Nodes { slot, .. } | Shape::Slots { slot, .. } => *slot,
+    };
+    let constraint = job.request.constraint.as_ref();
+    (constraint.is_some() || at_least != Amount::default()).then_some((constraint, at_least))
 }
 
 fn takes_parts(job: &JobRequest) -> bool {
