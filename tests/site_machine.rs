@@ -18,8 +18,8 @@ use sluice::formats::r::R;
 use sluice::graph::{Graph, Properties};
 use sluice::matcher::{Amount, Freed, Request, Selection, Shape};
 use sluice::site::{
-    Counts, Effect, Event, EventError, Found, GroupMode, JobState, Observer, Outcome, PendingFate, Site, SiteOptions,
-    Snapshot, StartMode, Submission, SwitchSpec,
+    Counts, Effect, Event, EventError, Found, GroupMode, JobState, Observer, Outcome, PendingFate, QueueView, Site,
+    SiteOptions, Snapshot, StartMode, Submission, SwitchSpec,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -279,6 +279,18 @@ impl Machine {
             if self.site.queue_view(&name).is_some_and(|q| q.started && q.id == mine.home) {
                 prop_assert_eq!(mine.planned, other.planned, "I7/I8: job {}", mine.id);
             }
+        }
+        let queues = |site: &Site| {
+            let as_one = |mut q: QueueView| {
+                q.jobs.pending += std::mem::take(&mut q.jobs.held);
+                q
+            };
+            site.queue_views().into_iter().map(as_one).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(queues(&self.site), queues(&self.twin), "I7/I8");
+        prop_assert_eq!(self.site.donation_views(), self.twin.donation_views(), "I7/I8");
+        for target in self.site.inventory().iter() {
+            prop_assert_eq!(self.site.target_view(target), self.twin.target_view(target), "I7/I8");
         }
         if let Some(at) = self.site.next_wakeup(self.now) {
             prop_assert!(at > self.now, "after a step there is nothing to do at once");

@@ -38,6 +38,10 @@ pub(super) enum Command {
     },
 }
 
+const REPLAY_USAGE: &str = "\
+sluice replay [OPTIONS] <SCENARIO>
+       sluice replay [OPTIONS] --swf <FILE>";
+
 const EXAMPLES: &str = "\
 EXAMPLES:
   Replay a weekend in which a queue takes nodes from two others:
@@ -52,7 +56,7 @@ EXAMPLES:
 ";
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{EXAMPLES}\n{EXIT_STATUS}"))]
+#[command(after_help = format!("{EXAMPLES}\n{EXIT_STATUS}"), override_usage = REPLAY_USAGE)]
 pub(super) struct ReplayArgs {
     /// A scenario: a TOML file, or a directory with a scenario.toml in it
     #[arg(required_unless_present = "swf", conflicts_with = "swf", value_hint = ValueHint::AnyPath)]
@@ -111,15 +115,15 @@ pub(super) struct ReplayArgs {
     pub json: bool,
 
     /// Write the id and the start of each job
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = output_file)]
     pub starts: Option<PathBuf>,
 
     /// Write a row for each job, in the columns of Batsim and evalys
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = output_file)]
     pub jobs_csv: Option<PathBuf>,
 
     /// Write everything that happens and everything that is decided, as JSON Lines
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, value_parser = output_file)]
     pub events: Option<PathBuf>,
 
     /// Show no progress bar
@@ -160,6 +164,14 @@ impl From<Pass> for PassRule {
             Pass::Timestamp => PassRule::Timestamp,
             Pass::Event => PassRule::Event,
         }
+    }
+}
+
+/// The name of a file to write: `-` would be a file of that name, which nobody means.
+fn output_file(text: &str) -> Result<PathBuf, &'static str> {
+    match text {
+        "-" => Err("expected the name of a file (standard output is /dev/stdout)"),
+        _ => Ok(PathBuf::from(text)),
     }
 }
 

@@ -4,7 +4,7 @@ use super::exit::Exit;
 use crate::config::ConfigErrors;
 use crate::replay::assembly::AssemblyError;
 use crate::replay::engine::ReplayError;
-use crate::replay::scenario::ScenarioErrors;
+use crate::replay::scenario::{ScenarioError, ScenarioErrors};
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -32,7 +32,17 @@ impl Failure {
 
 impl From<ScenarioErrors> for Failure {
     fn from(errors: ScenarioErrors) -> Self {
-        Failure::new(errors.to_string(), Some("docs/scenario.md describes all keys of a scenario".into()))
+        let has = |what: fn(&ScenarioError) -> bool| errors.0.iter().any(what);
+        let help = if has(|e| matches!(e, ScenarioError::Io { .. })) {
+            "a scenario is a TOML file, or a directory with a scenario.toml in it; for a job trace: sluice replay --swf FILE"
+        } else if has(|e| matches!(e, ScenarioError::Toml { .. })) {
+            "a scenario is written in TOML (docs/scenario.md); for a job trace: sluice replay --swf FILE"
+        } else if has(|e| matches!(e, ScenarioError::Config(_))) {
+            "docs/config.md describes all keys of [queues.NAME], [policy] and [resource], docs/scenario.md those of a scenario"
+        } else {
+            "docs/scenario.md describes all keys of a scenario"
+        };
+        Failure::new(errors.to_string(), Some(help.into()))
     }
 }
 

@@ -10,6 +10,7 @@ mod output;
 mod progress;
 mod replay;
 mod summary;
+mod unrun;
 
 pub use args::{Cli, command};
 pub use exit::Exit;
@@ -30,6 +31,9 @@ pub fn main() -> ExitCode {
             return exit.into();
         }
     };
+    // Terminals wrap by themselves, and what is not wrapped can be searched and copied.
+    // It fails only where a handler is set already, which will do as well.
+    let _ = miette::set_hook(Box::new(|_| Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).build())));
     let result = match cli.command {
         Command::Replay(args) => replay::run(&args),
         Command::Completions { shell } => output::completions(shell),

@@ -103,7 +103,8 @@ fn verdict(finished: &Finished, verdicts: &[Verdict]) -> Result<Exit, Failure> {
         for verdict in verdicts {
             if let Some(failure) = &verdict.failure {
                 let why = if verdict.why.is_empty() { String::new() } else { format!(" ({})", verdict.why) };
-                eprintln!("line {}: expected {}{why}: {failure}", verdict.line, verdict.what);
+                let file = finished.scenario.file.display();
+                eprintln!("{file}:{}: expected {}{why}: {failure}", verdict.line, verdict.what);
             }
         }
         let message = format!("{failed} of {} expectations failed", verdicts.len());

@@ -1,5 +1,6 @@
 //! The result of a replay, for people.
 
+use super::unrun;
 use crate::base::{Duration, JobId, Timestamp};
 use crate::formats::hostlist::Hostlist;
 use crate::replay::assembly::Finished;
@@ -8,7 +9,9 @@ use crate::replay::expect::Verdict;
 use crate::replay::metrics::Figures;
 use crate::replay::words;
 use crate::site::Site;
-use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{
+    Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width, presets,
+};
 use std::fmt::Write;
 use std::io::IsTerminal;
 
@@ -20,6 +23,11 @@ const WAITS: usize = 5;
 const HOLDERS: usize = 4;
 /// How wide a list of hosts may be.
 const HOSTS: usize = 36;
+
+/// Blanks between two columns on a terminal.
+const GAP: u16 = 2;
+/// How tables look on a terminal.
+const TERMINAL: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
 /// What the output can show.
 #[derive(Clone, Copy, Debug)]
@@ -39,10 +47,10 @@ impl Look {
         if self.terminal { "→" } else { "->" }
     }
 
-    fn table(self, header: &[&str], numbers_from: usize) -> Table {
+    pub(super) fn table(self, header: &[&str], numbers_from: usize) -> Table {
         let mut table = Table::new();
         if self.terminal {
-            table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
+            table.load_style(TERMINAL).set_content_arrangement(ContentArrangement::Dynamic);
         } else {
             table.load_style(presets::ASCII_BORDERS_ONLY_CONDENSED).force_no_tty();
         }
@@ -53,6 +61,38 @@ impl Look {
         table.set_header(header.iter().map(cell));
         for column in table.column_iter_mut().skip(numbers_from) {
             column.set_cell_alignment(CellAlignment::Right);
+        }
+        if self.terminal {
+            table.column_iter_mut().for_each(|column| {
+                column.set_padding((0, GAP));
+            });
+        }
+        table
+    }
+
+    /// Makes a table fit a terminal: no word is broken, and where even that is too wide, columns of `spare` are left out,
+    /// the first of them first.
+    pub(super) fn fit(self, mut table: Table, spare: &[&str]) -> Table {
+        let (true, Some(width)) = (self.terminal, table.width()) else { return table };
+        let rows = table.header().into_iter().chain(table.row_iter());
+        let cells: Vec<Vec<String>> = rows.map(|row| row.cell_iter().map(Cell::content).collect()).collect();
+        let columns = cells.iter().map(Vec::len).max().unwrap_or(0);
+        let longest = |text: &String| text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
+        let least = |column: usize| cells.iter().filter_map(|row| row.get(column)).map(longest).max().unwrap_or(0);
+        let mut least: Vec<Option<usize>> = (0..columns).map(|column| Some(least(column))).collect();
+        for name in spare {
+            let total: usize = least.iter().flatten().map(|width| width + usize::from(GAP)).sum();
+            if total > usize::from(width)
+                && let Some(column) = cells[0].iter().position(|header| header == name)
+            {
+                least[column] = None;
+            }
+        }
+        for (column, least) in table.column_iter_mut().zip(least) {
+            column.set_constraint(match least.map(u16::try_from) {
+                None => ColumnConstraint::Hidden,
+                Some(least) => ColumnConstraint::LowerBoundary(Width::Fixed(least.unwrap_or(u16::MAX - GAP) + GAP)),
+            });
         }
         table
     }
@@ -73,6 +113,9 @@ pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> 
     }
     if let Some(table) = longest_waits(finished, look) {
         let _ = writeln!(text, "\nWho waited longest\n{table}");
+    }
+    if let Some(table) = unrun::table(finished, look) {
+        let _ = writeln!(text, "\nWhat did not run\n{table}");
     }
     let _ = tail(&mut text, finished, verdicts);
     text
@@ -153,7 +196,7 @@ fn queues(finished: &Finished, look: Look) -> Table {
     for (name, figures) in all {
         table.add_row(queue_row(name, figures, &states));
     }
-    table
+    look.fit(table, &["mean pending", "median", "p95", "slowdown"])
 }
 
 fn queue_row(name: &str, f: &Figures, states: &[StateColumn]) -> Vec<String> {
@@ -167,7 +210,7 @@ fn queue_row(name: &str, f: &Figures, states: &[StateColumn]) -> Vec<String> {
     row.extend(waits.iter().map(|w| length(*w)));
     row.push(format!("{:.2}", f.bounded_slowdown.mean));
     row.push(format!("{mean_pending:.1}"));
-    row.push(format!("{:.1} %", f.utilization * 100.0));
+    row.push(format!("{:.1}%", f.utilization * 100.0));
     row
 }
 
@@ -177,7 +220,7 @@ fn donations(finished: &Finished, look: Look) -> Table {
     for row in finished.outcome.donations.iter().take(ROWS) {
         table.add_row(donation_row(finished, row, look));
     }
-    table
+    look.fit(table, &["on the way", "went back"])
 }
 
 fn donation_row(finished: &Finished, row: &DonationRow, look: Look) -> Vec<String> {
@@ -255,7 +298,7 @@ fn longest_waits(finished: &Finished, look: Look) -> Option<Table> {
             length(wait.secs_f64()),
         ]);
     }
-    Some(table)
+    Some(look.fit(table, &[]))
 }
 
 fn tail(text: &mut String, finished: &Finished, verdicts: &[Verdict]) -> std::fmt::Result {
@@ -265,7 +308,7 @@ fn tail(text: &mut String, finished: &Finished, verdicts: &[Verdict]) -> std::fm
     if moved.moved + moved.cancelled > 0 {
         writeln!(
             text,
-            "Donations    {} nodes moved, {} went back; on their way {} on average, {} at most; {} node-seconds idle",
+            "Donations    {} nodes moved, {} went back; on their way {} on average, {} at most; {:.0} node-seconds idle",
             moved.moved,
             moved.cancelled,
             length(moved.mean_s),
@@ -276,6 +319,10 @@ fn tail(text: &mut String, finished: &Finished, verdicts: &[Verdict]) -> std::fm
     for (at, name, refused) in &finished.outcome.switches {
         let how = refused.as_ref().map_or("done".to_owned(), |why| format!("refused: {why}"));
         writeln!(text, "Switch       {} {name}: {how}", when(*at, finished.epoch))?;
+    }
+    for (at, queue, gave_up) in &finished.outcome.groups {
+        let how = gave_up.as_ref().map_or("got its nodes together".to_owned(), |why| format!("gave up: {why}"));
+        writeln!(text, "Group        {} {queue}: {how}", when(*at, finished.epoch))?;
     }
     let invariants = &report.invariants;
     writeln!(text, "Invariants   {} checks, {} violated", invariants.checked, invariants.violated)?;

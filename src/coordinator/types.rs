@@ -36,7 +36,7 @@ pub struct QueueSpec {
 /// How a queue starts.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct StartOptions {
-    /// Go before claiming queues of equal precedence that share targets (`--take`).
+    /// Go before claiming queues of equal precedence that share targets (`take`).
     pub take: bool,
     /// Wait for the targets and get them all at once.
     pub group: Option<GroupRequest>,
@@ -123,7 +123,7 @@ pub enum StartError {
     UnknownQueue(QueueId),
     /// Claiming queues of equal precedence share targets, and the start was not told to take.
     #[error(
-        "queue {name} cannot start: at equal precedence it shares {}; release them first, or start with --take",
+        "queue {name} cannot start: at equal precedence it shares {}; release them first, or start it with `take`",
         list_conflicts(conflicts)
     )]
     Overlap {
@@ -351,6 +351,17 @@ pub enum GroupFailure {
     Withdrawn,
     /// The queue was started without a group meanwhile: it is not stopped, and claims without waiting.
     Replaced,
+}
+
+impl std::fmt::Display for GroupFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            GroupFailure::GaveUp => "its targets were not together in time",
+            GroupFailure::NoTargets => "no usable target is left that it could have",
+            GroupFailure::Withdrawn => "it was stopped or removed meanwhile",
+            GroupFailure::Replaced => "it was started without a group meanwhile",
+        })
+    }
 }
 
 /// When a queue took: the instant, then the number of the take among all takes. The later goes first; the number

@@ -107,23 +107,42 @@ pub enum JgfError {
         /// What was found and what was expected.
         message: String,
     },
+    /// The text could not be read to its end.
+    #[error("cannot read: {message}")]
+    Io {
+        /// What the reader said.
+        message: String,
+    },
     /// The object holds no graph.
     #[error("expected a member `graph`, alone or in `scheduling`, found neither")]
     NoGraph,
 }
 
+impl JgfError {
+    fn of(error: serde_json::Error) -> Self {
+        let message = error.to_string();
+        let (line, column) = (error.line(), error.column());
+        let message = message.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&message).to_owned();
+        if error.is_io() { Self::Io { message } } else { Self::Syntax { line, column, message } }
+    }
+}
+
 impl Jgf {
     /// Reads JGF from bytes, which need not be UTF-8 (then that is the error).
     pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, JgfError> {
-        let document: Document = serde_json::from_slice(text.as_ref()).map_err(|error| {
-            let message = error.to_string();
-            let tail = format!(" at line {} column {}", error.line(), error.column());
-            JgfError::Syntax {
-                line: error.line(),
-                column: error.column(),
-                message: message.strip_suffix(tail.as_str()).unwrap_or(&message).to_owned(),
-            }
-        })?;
+        Self::of(serde_json::from_slice(text.as_ref()))
+    }
+
+    /// Reads JGF piece by piece, so that no more of the text is held than a buffer of some kilobytes.
+    ///
+    /// # Errors
+    /// See [`JgfError`].
+    pub fn read(source: impl std::io::Read) -> Result<Self, JgfError> {
+        Self::of(serde_json::from_reader(std::io::BufReader::with_capacity(1 << 16, source)))
+    }
+
+    fn of(document: Result<Document, serde_json::Error>) -> Result<Self, JgfError> {
+        let document = document.map_err(JgfError::of)?;
         let graph = document.graph.or(document.scheduling.and_then(|scheduling| scheduling.graph));
         let Graph { nodes: Nodes(nodes), edges } = graph.ok_or(JgfError::NoGraph)?;
         Ok(Self { nodes, edges })

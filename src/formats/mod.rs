@@ -6,6 +6,7 @@
 
 pub mod error;
 mod found;
+pub mod xml;
 mod yaml;
 
 pub mod count;
@@ -17,6 +18,9 @@ pub mod jobid;
 pub mod constraint;
 pub mod jgf;
 pub mod r;
+
+pub mod grug;
+pub mod hwloc;
 
 pub mod jobspec;
 

@@ -4,6 +4,7 @@ use super::GraphError;
 use super::names::{KindId, Names, SubsystemId, Symbol};
 use super::store::{Graph, KindIndex, NONE, Record};
 use super::target::{Target, Targets};
+use super::uniq::UniqIds;
 use crate::base::{FastMap, TargetId, VertexId};
 use crate::formats::idset::MAX_ID;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -40,6 +41,18 @@ pub(super) struct DraftTarget {
     pub(super) id: Option<TargetId>,
 }
 
+/// Where the numbers of vertices come from that [`Graph::uniq_id`] tells.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Numbering {
+    /// Their places.
+    #[default]
+    Place,
+    /// The order of the drafts.
+    Draft,
+    /// One for each draft.
+    Given(Vec<i64>),
+}
+
 /// Collects vertices, edges and targets in any order.
 pub(super) struct Builder {
     pub(super) names: Names,
@@ -49,10 +62,11 @@ pub(super) struct Builder {
     links: Vec<u32>,
     /// Drafts that are in no containment tree, in order.
     loose: Vec<u32>,
-    /// Edges of other subsystems.
+    /// Edges of other subsystems, and those of containment that are not in the tree.
     pub(super) edges: Vec<(u32, u32, SubsystemId)>,
     pub(super) paths: Vec<(u32, SubsystemId, Arc<str>)>,
     pub(super) targets: Vec<DraftTarget>,
+    pub(super) numbering: Numbering,
     pub(super) version: u64,
     pub(super) target_bound: u32,
 }
@@ -78,6 +92,7 @@ impl Builder {
             edges: Vec::new(),
             paths: Vec::new(),
             targets: Vec::new(),
+            numbering: Numbering::Place,
             version: 0,
             target_bound: 0,
         }
@@ -262,6 +277,11 @@ impl Builder {
             .map(|(draft, subsystem, path)| ((places[draft as usize], subsystem), path))
             .collect();
         let by_kind = index_kinds(&kind_at, &size_at, &self.names)?;
+        let uniq_at = match self.numbering {
+            Numbering::Place => UniqIds::Place,
+            Numbering::Draft => UniqIds::of_small(draft_at),
+            Numbering::Given(numbers) => UniqIds::of(draft_at.iter().map(|&draft| numbers[draft as usize]).collect()),
+        };
         Ok(Graph {
             version: 0,
             store,
@@ -272,6 +292,7 @@ impl Builder {
             end_at,
             depth_at,
             target_at: vec![NONE; total],
+            uniq_at,
             by_kind,
             contained: 0,
             paths,

@@ -61,6 +61,26 @@ pub enum GraphError {
         /// The limit.
         limit: usize,
     },
+    /// More edges from associations than the graph takes.
+    #[error("expected associations to make at most {limit} edges, found more")]
+    TooManyEdges {
+        /// The limit.
+        limit: usize,
+    },
+    /// An id that a recipe asks for and that is no number of 64 bits.
+    #[error("pool \"{pool}\": expected ids that fit in 64 bits, found a larger one")]
+    IdOutOfRange {
+        /// Id of the pool.
+        pool: String,
+    },
+    /// Storage of which the topology does not say how large it is.
+    #[error("host \"{host}\": expected storage {id} to have a size, found none")]
+    NoSize {
+        /// The host.
+        host: String,
+        /// The logical id.
+        id: i64,
+    },
     /// Sizes that do not add up to a number.
     #[error("expected sizes of kind {kind} to add up to less than 2^64, found more")]
     SizeOverflow {

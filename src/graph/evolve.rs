@@ -1,8 +1,9 @@
 //! New versions of a graph: what is added, what is taken away, and where the rest went.
 
-use super::build::{Builder, Built, Draft, DraftTarget};
+use super::build::{Builder, Built, Draft, DraftTarget, Numbering};
 use super::names::{KindId, SubsystemId, Symbol};
 use super::store::{Graph, NONE};
+use super::uniq::UniqIds;
 use super::{GraphError, Properties};
 use crate::base::{FastMap, FastSet, TargetSet, VertexId};
 use petgraph::graph::NodeIndex;
@@ -82,8 +83,9 @@ impl Graph {
     pub fn extend(&self, addition: &Graph) -> Result<Extended, GraphError> {
         let mut builder = self.copy_without(&TargetSet::new())?.0;
         let images = overlay(self, addition, &mut builder)?;
+        self.number_added(addition, &images, &mut builder);
         let known: FastSet<(u32, u32, SubsystemId)> = builder.edges.iter().copied().collect();
-        for (from, to, subsystem) in addition.edges().filter(|edge| edge.2 != SubsystemId::CONTAINMENT) {
+        for (from, to, subsystem) in addition.edges_beside_tree() {
             let subsystem = builder.names.subsystem(addition.subsystem_name(subsystem));
             let edge = (images[from.index()], images[to.index()], subsystem);
             if !known.contains(&edge) {
@@ -123,6 +125,19 @@ impl Graph {
         }
     }
 
+    /// New vertices keep the numbers of their own graph if that was given some, else they get the next free ones.
+    fn number_added(&self, addition: &Graph, images: &[u32], builder: &mut Builder) {
+        let Numbering::Given(numbers) = &mut builder.numbering else { return };
+        let first_free = numbers.iter().max().map_or(0, |most| most.saturating_add(1));
+        let has_own = addition.uniq_at != UniqIds::Place;
+        let base = numbers.len() as i64;
+        numbers.resize(builder.drafts.len(), 0);
+        for (v, &draft) in addition.vertices().zip(images).filter(|(_, draft)| i64::from(**draft) >= base) {
+            let next = first_free.saturating_add(i64::from(draft) - base);
+            numbers[draft as usize] = if has_own { addition.uniq_id(v) } else { next };
+        }
+    }
+
     /// A builder of the next version with all vertices but those of some targets, and the drafts of all vertices.
     fn copy_without(&self, gone: &TargetSet) -> Result<(Builder, Vec<u32>), GraphError> {
         let mut builder = Builder::with_names(self.names.clone());
@@ -130,6 +145,7 @@ impl Graph {
         builder.target_bound = self.target_bound;
         builder.reserve(self.len())?;
         let mut drafts = vec![NONE; self.len()];
+        let mut numbers = Vec::with_capacity(self.len());
         for v in self.vertices().filter(|&v| !self.target_of(v).is_some_and(|id| gone.contains(id))) {
             let record = self.store[NodeIndex::new(v.index())].clone();
             let draft = builder.add_unlinked(Draft { kind: self.kind(v), size: self.size(v), record })?;
@@ -139,8 +155,10 @@ impl Graph {
                 builder.leave_loose(draft);
             }
             drafts[v.index()] = draft;
+            numbers.push(self.uniq_id(v));
         }
-        for (from, to, subsystem) in self.edges().filter(|edge| edge.2 != SubsystemId::CONTAINMENT) {
+        builder.numbering = Numbering::Given(numbers);
+        for (from, to, subsystem) in self.edges_beside_tree() {
             let (from, to) = (drafts[from.index()], drafts[to.index()]);
             if from != NONE && to != NONE {
                 builder.edges.push((from, to, subsystem));

@@ -1,6 +1,6 @@
 //! From JGF to a graph.
 
-use super::build::{Builder, Built, Draft, DraftTarget};
+use super::build::{Builder, Built, Draft, DraftTarget, Numbering};
 use super::names::SubsystemId;
 use super::store::{Graph, NONE};
 use super::{GraphError, Properties};
@@ -29,6 +29,7 @@ impl Graph {
             let draft = draft_of(&mut builder, node);
             by_id.insert(&node.id, builder.add_unlinked(draft)?);
         }
+        builder.numbering = Numbering::Given(jgf.nodes.iter().map(|node| node.uniq_id).collect());
         link(&mut builder, jgf, &by_id)?;
         let Built { graph, places } = builder.finish_choosing(|graph, places| {
             keep_odd_paths(graph, jgf, places);

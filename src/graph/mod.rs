@@ -21,6 +21,9 @@
 mod build;
 mod error;
 mod evolve;
+mod grug;
+mod held;
+mod hwloc;
 mod jgf;
 mod names;
 mod properties;
@@ -30,10 +33,12 @@ mod store;
 mod target;
 pub mod text;
 mod uniform;
+mod uniq;
 
 pub use crate::base::{TargetId, VertexId};
 pub use error::GraphError;
 pub use evolve::{Extended, VertexMap};
+pub use held::{Detail, Held, HeldError};
 pub use names::{KindId, SubsystemId};
 pub use properties::Properties;
 pub use r::{Ids, Share};

@@ -2,6 +2,7 @@
 
 use super::names::{KindId, Names, SubsystemId, Symbol};
 use super::target::Targets;
+use super::uniq::UniqIds;
 use crate::base::VertexId;
 use petgraph::Direction;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -46,6 +47,7 @@ pub struct Graph {
     pub(super) end_at: Vec<u32>,
     pub(super) depth_at: Vec<u32>,
     pub(super) target_at: Vec<u32>,
+    pub(super) uniq_at: UniqIds,
     pub(super) by_kind: Vec<KindIndex>,
     /// Vertices from here on are in no containment tree.
     pub(super) contained: u32,
@@ -249,6 +251,12 @@ impl Graph {
         })
     }
 
+    /// Edges of other subsystems, and further ones of containment where the input has two vertices contain a third.
+    pub(super) fn edges_beside_tree(&self) -> impl Iterator<Item = (VertexId, VertexId, SubsystemId)> + '_ {
+        let in_tree = |from, to| self.parent(to) == Some(from);
+        self.edges().filter(move |&(from, to, subsystem)| subsystem != SubsystemId::CONTAINMENT || !in_tree(from, to))
+    }
+
     /// The path of a vertex in the containment tree: names joined with slashes, unless the input said otherwise.
     pub fn path(&self, v: VertexId) -> String {
         let mut names = Vec::new();
@@ -266,6 +274,14 @@ impl Graph {
             path.push_str(name);
         }
         path
+    }
+
+    /// Whether the path of a vertex is its names joined with slashes.
+    pub(super) fn has_plain_path(&self, v: VertexId) -> bool {
+        self.paths.is_empty()
+            || std::iter::once(v)
+                .chain(self.ancestors(v))
+                .all(|v| !self.paths.contains_key(&(v, SubsystemId::CONTAINMENT)))
     }
 
     /// The path of a vertex in another subsystem, if the input gave one.

@@ -7,6 +7,8 @@ use proptest::prelude::*;
 
 mod evolve;
 mod fixtures;
+mod golden;
+mod grug;
 mod index;
 mod text;
 

@@ -34,9 +34,9 @@
 //! | `set.KEY=VALUE` | a property of the vertex (JGF) | |
 //! | `path.SUBSYSTEM=PATH` | a path that differs from names joined with slashes | |
 //!
-//! **Other subsystems.** `@loose` starts a line of vertices outside containment; nothing stands below them. `@edge
-//! SUBSYSTEM FROM TO` is an edge; its ends are paths (`/tiny/rack0`; the first `/` may be left out) or positions in
-//! depth-first order, from 0, loose vertices last.
+//! **Other edges.** `@loose` starts a line of vertices outside containment; nothing stands below them. `@edge
+//! SUBSYSTEM FROM TO` is an edge, of `containment` one beside the tree; its ends are paths (`/tiny/rack0`; the first
+//! `/` may be left out) or positions in depth-first order, from 0, loose vertices last.
 //!
 //! **Quotes.** Any word, or part of one, may stand in double quotes, with `\"`, `\\`, `\n`, `\r` and `\t`. A quoted
 //! name is one name, whatever is in it.

@@ -3,6 +3,7 @@
 //! Decides nothing, trusts no sum. Costs time in proportion to all jobs and targets: for tests and `--check`.
 
 use super::job::{HoldingKind, JobState, NO_HOLDING};
+use super::queue::Queue;
 use super::state::Site;
 use super::violation::{Invariant, Violation};
 use crate::base::{FastMap, JobId, QueueId, TargetId, TargetSet};
@@ -149,7 +150,7 @@ fn jobs_have_one_place(site: &Site, found: &mut Vec<Violation>) {
             JobState::Pending => {
                 // A removed queue never runs a pass again.
                 let lives = !site.queue(job.queue).removed && !site.queue(job.home).removed;
-                !held && lives && (job.in_scheduler || !site.queue(job.queue).started)
+                !held && lives && (job.in_scheduler || parked(site.queue(job.queue)))
             }
             JobState::Held => !held,
             JobState::Running => kind == Some((slot, HoldingKind::Running)) && !job.in_scheduler,
@@ -165,6 +166,11 @@ fn jobs_have_one_place(site: &Site, found: &mut Vec<Violation>) {
     if counts != site.jobs.counts || counts.sum() != counts.submitted {
         push(found, Invariant::I6, format!("counted {counts:?}, on record {:?}", site.jobs.counts));
     }
+}
+
+/// Whether the jobs of a queue wait in no scheduler: it is virtual and stopped.
+fn parked(queue: &Queue) -> bool {
+    queue.parent.is_some() && queue.is_live() && !queue.started
 }
 
 /// I6 and I2: each scheduler waits for and runs exactly what the site says.

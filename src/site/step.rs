@@ -370,7 +370,7 @@ impl Site {
                 effects.push(changed(self, queue, "gathered", format!("targets {targets}")));
             }
             Order::GroupGaveUp { queue, why, .. } => {
-                effects.push(changed(self, queue, "gave-up", format!("{why:?}")));
+                effects.push(changed(self, queue, "gave-up", why.to_string()));
             }
             Order::PlanExecuted { plan, request } => self.plan_done(now, plan, &request, None, effects),
             Order::PlanRefused { plan, request, error } => {

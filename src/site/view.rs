@@ -12,6 +12,7 @@ use crate::base::{GroupId, JobId, QueueId, TargetId, TargetSet, Timestamp};
 use crate::config::QueueConfig;
 use crate::coordinator::{Blocked, Cause, Coordinator, Donation, Group, Ownership};
 use crate::matcher::{Reason, Selection};
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// A queue with all its states.
@@ -224,7 +225,8 @@ impl Site {
                 }
             }
         }
-        views.sort_by_key(|(index, view)| (view.job, *index));
+        // Former runs before the present one, oldest first: their names go down from the largest.
+        views.sort_by_key(|(index, view)| (view.job, Reverse(self.jobs.holding(*index).name)));
         views.into_iter().map(|(_, view)| view).collect()
     }
 

@@ -10,7 +10,7 @@ fn equal_precedence_is_refused_with_names_and_targets() {
     assert_eq!(
         error.to_string(),
         "queue b cannot start: at equal precedence it shares targets 3-4 with claiming queue a; release them first, or \
-         start with --take"
+         start it with `take`"
     );
     assert!(!w.c.is_started(B));
     let error = w.c.start(at(0), C, &plain()).expect_err("shares 1").to_string();

@@ -182,3 +182,36 @@ proptest! {
         let _ = Jgf::parse(&text);
     }
 }
+
+/// Gives a text in pieces of a few bytes, then fails or ends.
+struct Pieces<'t> {
+    text: &'t [u8],
+    largest: usize,
+    fails: bool,
+}
+
+impl std::io::Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.largest = self.largest.max(buffer.len());
+        let count = self.text.len().min(7).min(buffer.len());
+        if count == 0 && self.fails {
+            return Err(std::io::Error::other("the line went dead"));
+        }
+        buffer[..count].copy_from_slice(&self.text[..count]);
+        self.text = &self.text[count..];
+        Ok(count)
+    }
+}
+
+#[test]
+fn reads_piece_by_piece() {
+    // Much space between tokens: 4 MB of text, of which a buffer is all that is ever asked for.
+    let text = TWO.replace(", ", &format!(",{}", " ".repeat(200_000)));
+    let mut pieces = Pieces { text: text.as_bytes(), largest: 0, fails: false };
+    assert_eq!(Jgf::read(&mut pieces).unwrap(), Jgf::parse(TWO).unwrap());
+    assert!(text.len() > 3_000_000 && pieces.largest <= 1 << 16);
+    let pieces = Pieces { text: &TWO.as_bytes()[..40], largest: 0, fails: true };
+    assert_eq!(Jgf::read(pieces).unwrap_err().to_string(), "cannot read: the line went dead");
+    let pieces = Pieces { text: &TWO.as_bytes()[..40], largest: 0, fails: false };
+    assert!(matches!(Jgf::read(pieces).unwrap_err(), JgfError::Syntax { line: 1, column: 40, .. }));
+}

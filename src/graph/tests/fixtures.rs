@@ -3,7 +3,7 @@ use crate::formats::jgf::Jgf;
 use std::path::{Path, PathBuf};
 
 /// Where the shared data is, or none with a word.
-fn shared() -> Option<PathBuf> {
+pub(super) fn shared() -> Option<PathBuf> {
     let path = std::env::var_os("SLUICE_SHARED")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
     let there = path.join("data").is_dir();

@@ -87,10 +87,6 @@ fn refuses() {
             "rack\n@edge power rack0 rack7",
             "line 2, column 19: expected the path or position of a vertex, found \"rack7\"",
         ),
-        (
-            "rack\n@edge containment 0 0",
-            "line 2, column 19: expected another subsystem than containment, found \"containment\"",
-        ),
         ("node rank=1 + node rank=1", "expected each rank once, found rank 1 on /node0 and on /node1"),
         ("a*30000 / b*30000", "expected at most 33554432 vertices, found more"),
         ("a*4294967295", "expected at most 33554432 vertices, found more"),

@@ -101,9 +101,6 @@ impl Outline {
             match Scanner::new(line, number + 1).line()? {
                 Line::Empty => {}
                 Line::Edge { at, subsystem, ends } => {
-                    if subsystem == crate::formats::jgf::CONTAINMENT {
-                        return at[0].expected("another subsystem than containment", "\"containment\"");
-                    }
                     outline.edges.push(Edge { at, subsystem, ends });
                 }
                 Line::Vertices { loose: true, first, rest, .. } => {

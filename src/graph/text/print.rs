@@ -28,8 +28,8 @@ enum Names {
 }
 
 impl Graph {
-    /// The graph in the text form, with the properties of its targets. Numbers of targets and the version are not in
-    /// it.
+    /// The graph in the text form, with the properties of its targets. Numbers of targets, those of
+    /// [`Graph::uniq_id`] and the version are not in it.
     pub fn to_text(&self, properties: &Properties) -> String {
         // From the last vertex to the first, so that what is below a vertex is there before the vertex.
         let mut bodies: Vec<Vec<String>> = vec![Vec::new(); self.len()];
@@ -47,7 +47,7 @@ impl Graph {
         for line in self.lines(loose, properties, &mut bodies) {
             let _ = writeln!(text, "@loose {line}");
         }
-        for (from, to, subsystem) in self.edges().filter(|edge| edge.2 != SubsystemId::CONTAINMENT) {
+        for (from, to, subsystem) in self.edges_beside_tree() {
             let _ = writeln!(text, "@edge {} {from} {to}", word(self.subsystem_name(subsystem)));
         }
         text
@@ -153,6 +153,8 @@ impl Group {
             && self.body == next.body
             && !self.attributes.contains(" path.")
             && (next.rank.is_empty() || next.rank == " rank=none" && self.rank == next.rank)
+            // Only with nodes does a rank run on to the next vertex; without one, others are no targets.
+            && (next.kind == "node" || self.rank.is_empty() || !next.rank.is_empty())
             && (self.rank != " rank=none" || !next.rank.is_empty());
         if !alike {
             return Some(next);

@@ -152,8 +152,23 @@ impl AssemblyError {
                 Some("say how large it is: --nodes N, and --cores-per-node C where nodes have several".into())
             }
             AssemblyError::Io { .. } => {
-                Some("paths in a scenario start at its directory, `shared` ones at SLUICE_SHARED".into())
+                Some("check the name; in a scenario, `file` starts at its directory, `shared` at that of SLUICE_SHARED".into())
             }
+            AssemblyError::Swf { source: SwfError::Gzip(_), path } => {
+                Some(format!("the file is damaged or not complete (`gzip -t {}` tells): get it again", path.display()))
+            }
+            AssemblyError::Swf { source: SwfError::Columns { .. } | SwfError::Number { .. }, .. } => Some(
+                "each line of a trace has 18 numbers with spaces between, or begins with `;`: correct it, or check that \
+                 this file is a trace"
+                    .into(),
+            ),
+            AssemblyError::UnknownQueue { .. } => {
+                Some("correct the name, or configure the queue in a table [queues.NAME]".into())
+            }
+            AssemblyError::Site(error) if matches!(**error, EventError::BadQueue { .. }) => {
+                Some("correct the table [queues.NAME], or the machine in [graph] or [resource]".into())
+            }
+            AssemblyError::Write { .. } => Some("name a file in a directory that exists and can be written to".into()),
             AssemblyError::Site(error) if matches!(**error, EventError::Start(_)) => {
                 Some("name queues that are not to start at time 0 in `stopped`, or give them a precedence".into())
             }

@@ -1,6 +1,8 @@
 //! Machines and configurations: what the scenario names, opened and built.
 
 use super::{Assembly, AssemblyError};
+use crate::formats::grug::Grug;
+use crate::formats::hwloc::Hwloc;
 use crate::formats::jgf::Jgf;
 use crate::formats::r::R;
 use crate::formats::swf::{self, Swf};
@@ -61,9 +63,31 @@ impl Assembly {
 
     pub(super) fn graph_jgf(&mut self) -> Result<(), AssemblyError> {
         let path = self.graph_file().ok_or(AssemblyError::Incomplete("a graph file"))?;
-        let text = Self::read_text(&path)?;
-        let jgf = Jgf::parse(&text).map_err(|e| AssemblyError::File { path, problem: e.to_string() })?;
+        let file = std::fs::File::open(&path).map_err(|source| AssemblyError::Io { path: path.clone(), source })?;
+        let jgf = Jgf::read(file).map_err(|e| AssemblyError::File { path, problem: e.to_string() })?;
         let (graph, properties) = Graph::from_jgf(&jgf)?;
+        self.set_graph(graph, properties)
+    }
+
+    pub(super) fn graph_grug(&mut self) -> Result<(), AssemblyError> {
+        let path = self.graph_file().ok_or(AssemblyError::Incomplete("a graph file"))?;
+        let text = Self::read_text(&path)?;
+        let grug = Grug::parse(&text).map_err(|e| AssemblyError::File { path, problem: e.to_string() })?;
+        let (graph, properties) = Graph::from_grug(&grug)?;
+        self.set_graph(graph, properties)
+    }
+
+    pub(super) fn graph_hwloc(&mut self) -> Result<(), AssemblyError> {
+        let Some(GraphSource::Hwloc { files, allow }) = &self.scenario.graph else {
+            return Err(AssemblyError::Incomplete("topologies"));
+        };
+        let mut nodes = Vec::new();
+        for file in files {
+            let path = self.path(file);
+            let text = Self::read_text(&path)?;
+            nodes.push(Hwloc::parse(&text).map_err(|e| AssemblyError::File { path, problem: e.to_string() })?);
+        }
+        let (graph, properties) = Graph::from_hwloc((0..).zip(&nodes), allow)?;
         self.set_graph(graph, properties)
     }
 

@@ -1,6 +1,7 @@
 //! The rows of the table.
 
 use super::{Assembly, AssemblyError, RunOptions};
+use crate::config::Members;
 use crate::replay::events::EventLog;
 use crate::replay::export::{JobsCsv, Starts};
 use crate::replay::metrics;
@@ -8,7 +9,8 @@ use crate::replay::scenario::{GraphFormat, GraphSource, PassRule, Scenario, Work
 use crate::services::{Capability, Part, ServiceError, Table};
 use crate::site::{Site, SiteOptions};
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use Capability::{
@@ -27,6 +29,8 @@ pub const PARTS: &[&str] = &[
     "graph-jgf",
     "graph-uniform",
     "graph-swf-header",
+    "graph-grug",
+    "graph-hwloc",
     "graph-config",
     "config-toml",
     "workload-swf",
@@ -57,6 +61,8 @@ pub fn table() -> Result<Table<Assembly, AssemblyError>, ServiceError<AssemblyEr
             row("graph-jgf", &[Resources], &[], Assembly::graph_jgf),
             row("graph-uniform", &[Resources], &[], Assembly::graph_uniform),
             row("graph-swf-header", &[Resources], &[], Assembly::graph_swf_header),
+            row("graph-grug", &[Resources], &[], Assembly::graph_grug),
+            row("graph-hwloc", &[Resources], &[], Assembly::graph_hwloc),
             row("graph-config", &[Resources], &[Configuration], Assembly::graph_config),
             row("config-toml", &[Configuration], &[], Assembly::config_toml),
             row("workload-swf", &[Jobs], &[], Assembly::workload_swf),
@@ -88,6 +94,8 @@ pub fn wanted(scenario: &Scenario, run: &RunOptions) -> Vec<&'static str> {
             Some(GraphSource::Text { .. } | GraphSource::File { format: GraphFormat::Text, .. }) => "graph-text",
             Some(GraphSource::File { format: GraphFormat::R, .. }) => "graph-r",
             Some(GraphSource::File { format: GraphFormat::Jgf, .. }) => "graph-jgf",
+            Some(GraphSource::File { format: GraphFormat::Grug, .. }) => "graph-grug",
+            Some(GraphSource::Hwloc { .. }) => "graph-hwloc",
             Some(GraphSource::Uniform(_)) => "graph-uniform",
             Some(GraphSource::SwfHeader(_)) => "graph-swf-header",
         },
@@ -120,7 +128,16 @@ fn site(a: &mut Assembly) -> Result<(), AssemblyError> {
     let (graph, properties) = a.graph.clone().ok_or(AssemblyError::Incomplete("resources"))?;
     // What jobs wait for is told to whom it may concern: a log of events.
     let options = SiteOptions { check_ledger: a.run.check, annotate: a.run.events.is_some() };
-    a.site = Some(Site::new(graph, properties, Arc::new(a.config.clone()), options)?);
+    let site = Site::new(graph, properties, Arc::new(a.config.clone()), options)?;
+    for queue in a.config.queues.values() {
+        let Members::Requires(names) = &queue.members else { continue };
+        let empty = site.queue_view(&queue.name).is_some_and(|q| q.members.is_empty());
+        if empty && !queue.is_virtual() {
+            let (name, names) = (&queue.name, names.join(", "));
+            a.warnings.push(format!("queue {name} requires {names}: no node has that, so it begins without any node"));
+        }
+    }
+    a.site = Some(site);
     Ok(())
 }
 
@@ -129,11 +146,35 @@ fn clock(a: &mut Assembly, pass: PassRule) -> Result<(), AssemblyError> {
     Ok(())
 }
 
+/// A file whose errors say which one it is.
+struct Named {
+    path: PathBuf,
+    file: File,
+}
+
+impl Named {
+    fn tell<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", self.path.display())))
+    }
+}
+
+impl Write for Named {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes);
+        self.tell(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.file.flush();
+        self.tell(flushed)
+    }
+}
+
 /// Opens a file to write, at once, so that a bad path is known before the replay.
-fn create(path: Option<&std::path::PathBuf>) -> Result<Option<BufWriter<File>>, AssemblyError> {
-    let open = |path: &std::path::PathBuf| {
+fn create(path: Option<&PathBuf>) -> Result<Option<BufWriter<Named>>, AssemblyError> {
+    let open = |path: &PathBuf| {
         let file = File::create(path).map_err(|source| AssemblyError::Write { path: path.clone(), source })?;
-        Ok(BufWriter::with_capacity(1 << 16, file))
+        Ok(BufWriter::with_capacity(1 << 16, Named { path: path.clone(), file }))
     };
     path.map(open).transpose()
 }

@@ -47,13 +47,16 @@ impl Engine<'_> {
                 }
                 self.donations.ended(now, &targets, &recipient, started, cancelled);
             }
-            Effect::QueueChanged { queue, what, .. } => {
+            Effect::QueueChanged { queue, what, detail } => {
                 self.digest.entry(now, b'W');
                 self.digest.text(&queue);
                 self.digest.text(what);
                 self.book.queue_number(&queue);
-                if what == "gathering" {
-                    self.donations.gather(now, &queue);
+                match what {
+                    "gathering" => self.donations.gather(now, &queue),
+                    "gathered" => self.groups.push((now, queue.to_string(), None)),
+                    "gave-up" => self.groups.push((now, queue.to_string(), Some(detail))),
+                    _ => {}
                 }
             }
             Effect::PlanDue { name, refused } => {

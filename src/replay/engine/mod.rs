@@ -153,6 +153,8 @@ pub struct Outcome {
     pub refusals: Vec<Refusal>,
     /// Planned switches that were due: when, the name, and why they were refused if they were.
     pub switches: Vec<(Timestamp, String, Option<String>)>,
+    /// Starts of queues as a group: when each came to its end, the queue, and why it gave up if it did.
+    pub groups: Vec<(Timestamp, String, Option<String>)>,
     /// Broken invariants.
     pub broken: Vec<Broken>,
     /// For expectations.
@@ -202,6 +204,7 @@ pub struct Engine<'a> {
     capacity: run::CapacityMeter,
     refusals: Vec<Refusal>,
     switches: Vec<(Timestamp, String, Option<String>)>,
+    groups: Vec<(Timestamp, String, Option<String>)>,
     broken: Vec<Broken>,
     /// How many violations the site had told when it was last asked.
     broken_by_site: usize,

@@ -361,7 +361,7 @@ const VERBS: [(&str, Verb); 19] = [
 ];
 
 fn read_what(verb: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<ActionKind> {
-    let queue = || fields.need("queue").and_then(|i| i.name());
+    let queue = || fields.need("queue").and_then(|i| i.queue());
     let reason = || fields.get("reason").map_or(Some(String::new()), |i| i.text().map(str::to_owned));
     Some(match verb.word(&VERBS)? {
         Verb::QueueCreate => ActionKind::QueueCreate(read_config(fields)?),
@@ -382,7 +382,7 @@ fn read_what(verb: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<ActionKind>
             ActionKind::QueueStop { queue: queue?, release: release?, reason: reason? }
         }
         Verb::Switch => {
-            let release = fields.get("release").map_or(Some(Vec::new()), |i| i.names());
+            let release = fields.get("release").map_or(Some(Vec::new()), |i| i.queues());
             let start = fields.get("start").map_or(Some(Vec::new()), |i| read_starts(&i));
             let (release, start) = (release?, start?);
             if release.is_empty() && start.is_empty() {
@@ -410,7 +410,7 @@ fn read_what(verb: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<ActionKind>
             ActionKind::Relimit { jobs: jobs?, limit: limit? }
         }
         Verb::Move => {
-            let (jobs, to) = (read_pick(fields), fields.need("to").and_then(|i| i.name()));
+            let (jobs, to) = (read_pick(fields), fields.need("to").and_then(|i| i.queue()));
             ActionKind::Move { jobs: jobs?, to: to? }
         }
     })
@@ -444,7 +444,7 @@ fn read_pending(item: &Item<'_, '_>) -> Option<PendingJobs> {
 /// Names, or tables with `queue`, `take` and `group`.
 fn read_starts(item: &Item<'_, '_>) -> Option<Vec<StartQueue>> {
     let start = |item: &Item<'_, '_>| match item.value.get_ref() {
-        DeValue::String(_) => Some(StartQueue { queue: item.name()?, take: false, group: None }),
+        DeValue::String(_) => Some(StartQueue { queue: item.queue()?, take: false, group: None }),
         DeValue::Table(_) => {
             let fields = item.fields("start")?;
             let start = read_start(&fields);
@@ -457,7 +457,7 @@ fn read_starts(item: &Item<'_, '_>) -> Option<Vec<StartQueue>> {
 }
 
 fn read_start(fields: &Fields<'_, '_>) -> Option<StartQueue> {
-    let queue = fields.need("queue").and_then(|i| i.name());
+    let queue = fields.need("queue").and_then(|i| i.queue());
     let take = fields.get("take").map_or(Some(false), |i| i.boolean());
     let group = optional(fields.get("group"), |i| {
         let fields = i.fields("group")?;
@@ -481,7 +481,7 @@ fn read_addition(fields: &Fields<'_, '_>) -> Option<Addition> {
 fn read_pick(fields: &Fields<'_, '_>) -> Option<JobPick> {
     let item = fields.one_of(&["job", "jobs", "queue"])?;
     match item.key {
-        "queue" => item.name().map(JobPick::PendingIn),
+        "queue" => item.queue().map(JobPick::PendingIn),
         "job" => Some(JobPick::Ids(vec![item.integer(0..u64::MAX)?])),
         _ => item.items()?.iter().map(|i| i.integer(0..u64::MAX)).collect::<Option<_>>().map(JobPick::Ids),
     }

@@ -25,12 +25,21 @@ pub(super) struct Source<'t> {
     pub(super) epoch: Cell<Option<i64>>,
     /// What its configuration says, once known.
     pub(super) config: RefCell<Config>,
+    /// Where queues are named, with their names.
+    queues: RefCell<Vec<(Range<usize>, String, String)>>,
     errors: RefCell<Vec<ScenarioError>>,
 }
 
 impl<'t> Source<'t> {
     pub(super) fn new(file: &'t Path, text: &'t str) -> Self {
-        Source { file, text, epoch: Cell::new(None), config: RefCell::default(), errors: RefCell::default() }
+        Source {
+            file,
+            text,
+            epoch: Cell::new(None),
+            config: RefCell::default(),
+            queues: RefCell::default(),
+            errors: RefCell::default(),
+        }
     }
 
     /// The line of a byte, from 1.
@@ -55,6 +64,26 @@ impl<'t> Source<'t> {
     pub(super) fn conflict_at<T>(&self, item: &Item<'_, '_>, message: &str) -> Option<T> {
         self.conflict(item.line(), format!("`{}`: {message}", item.key));
         None
+    }
+
+    /// Reports the queues that were named and are neither configured nor among `created`. Says nothing where the
+    /// configuration could not be read.
+    pub(super) fn check_queues(&self, created: &[&str]) {
+        let unread = |e: &ScenarioError| matches!(e, ScenarioError::Config(_) | ScenarioError::Io { .. });
+        if self.errors.borrow().iter().any(unread) {
+            return;
+        }
+        let config = self.config.borrow();
+        let mut known: Vec<&str> = config.queues.keys().map(String::as_str).collect();
+        if known.is_empty() {
+            known.push("default");
+        }
+        known.extend(created);
+        for (span, key, name) in self.queues.borrow().iter().filter(|(_, _, name)| !known.contains(&name.as_str())) {
+            let near = nearest(name, known.iter().copied()).map_or(String::new(), |n| format!("; did you mean `{n}`?"));
+            let expected = format!("a queue of this scenario (there are {}{near})", known.join(", "));
+            self.wrong(span.clone(), key, expected, format!("{name:?}"));
+        }
     }
 
     /// All errors, by line.
@@ -96,6 +125,22 @@ impl<'s, 't> Item<'s, 't> {
             DeValue::String(text) if !text.is_empty() => Some(text.to_string()),
             _ => self.wrong("a string that is not empty"),
         }
+    }
+
+    /// The name of a queue that the scenario must have.
+    pub(super) fn queue(&self) -> Option<String> {
+        let name = self.name()?;
+        self.names_queue(&name);
+        Some(name)
+    }
+
+    /// Notes that a queue is named here, which the scenario must have.
+    pub(super) fn names_queue(&self, name: &str) {
+        self.src.queues.borrow_mut().push((self.value.span(), self.key.to_owned(), name.to_owned()));
+    }
+
+    pub(super) fn queues(&self) -> Option<Vec<String>> {
+        self.items()?.iter().map(Item::queue).collect()
     }
 
     /// A hostlist (RFC 29) that is not empty, as it is written.
@@ -152,7 +197,12 @@ impl<'s, 't> Item<'s, 't> {
         };
         found.or_else(|| {
             let quoted: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
-            self.wrong(format!("one of {}", quoted.join(", ")))
+            let near = match self.value.get_ref() {
+                DeValue::String(text) => nearest(text, words.iter().map(|(word, _)| *word)),
+                _ => None,
+            };
+            let near = near.map_or_else(String::new, |near| format!(" (did you mean \"{near}\"?)"));
+            self.wrong(format!("one of {}{near}", quoted.join(", ")))
         })
     }
 
@@ -209,9 +259,9 @@ impl<'s, 't> Item<'s, 't> {
         }
     }
 
-    /// A table from names to texts, in the order of the file.
-    pub(super) fn pairs(&self) -> Option<Vec<(String, String)>> {
-        self.entries()?.into_iter().map(|(name, item)| Some((name, item.name()?))).collect()
+    /// A table from names to queues, in the order of the file.
+    pub(super) fn queue_pairs(&self) -> Option<Vec<(String, String)>> {
+        self.entries()?.into_iter().map(|(name, item)| Some((name, item.queue()?))).collect()
     }
 
     /// A table from names to hostlists, in the order of the file.

@@ -1,6 +1,7 @@
 //! The machine of a scenario: where its graph comes from, and how nodes are named.
 
 use super::fields::{Fields, Item};
+use crate::formats::hwloc::AllowList;
 use std::path::{Path, PathBuf};
 
 /// A file that a scenario refers to.
@@ -32,6 +33,13 @@ pub enum GraphSource {
         /// In which format.
         format: GraphFormat,
     },
+    /// `hwloc = ["…", …]`: a node for each file, ranks in their order.
+    Hwloc {
+        /// The files.
+        files: Vec<FileRef>,
+        /// `allow = "node,core"`: which types are wanted.
+        allow: AllowList,
+    },
     /// `text = """…"""`: the text form, inline.
     Text {
         /// The text.
@@ -55,6 +63,8 @@ pub enum GraphFormat {
     R,
     /// JSON graph format (`.jgf`, `.jgf.json`).
     Jgf,
+    /// A recipe (`.graphml`).
+    Grug,
 }
 
 /// Equal nodes, called `node0`, `node1`, ….
@@ -95,7 +105,11 @@ pub(super) fn read_nodes(fields: &Fields<'_, '_>) -> Option<NodeSet> {
 pub(super) fn read_graph(item: &Item<'_, '_>) -> Option<GraphSource> {
     let fields = item.fields("[graph]")?;
     let format = fields.get("format");
-    let source = fields.one_of(&["file", "shared", "text", "uniform", "swf-header"])?;
+    let allow = fields.get("allow");
+    let Some(source) = fields.one_of(&["file", "shared", "text", "uniform", "swf-header", "hwloc"]) else {
+        fields.finish();
+        return None;
+    };
     let graph = match source.key {
         "text" => source.text().map(|text| {
             // The first line break after the quotes does not belong to the text.
@@ -104,6 +118,7 @@ pub(super) fn read_graph(item: &Item<'_, '_>) -> Option<GraphSource> {
             GraphSource::Text { text: text.to_owned(), line: source.line() + skipped }
         }),
         "uniform" => read_uniform(&source).map(GraphSource::Uniform),
+        "hwloc" => read_hwloc(&source, allow.as_ref()),
         "swf-header" => source.fields("swf-header").and_then(|f| {
             let file = read_file(&f);
             f.finish();
@@ -111,12 +126,15 @@ pub(super) fn read_graph(item: &Item<'_, '_>) -> Option<GraphSource> {
         }),
         key => source.name().and_then(|name| {
             let format = match format {
-                Some(item) => {
-                    item.word(&[("text", GraphFormat::Text), ("R", GraphFormat::R), ("jgf", GraphFormat::Jgf)])?
-                }
+                Some(item) => item.word(&[
+                    ("text", GraphFormat::Text),
+                    ("R", GraphFormat::R),
+                    ("jgf", GraphFormat::Jgf),
+                    ("grug", GraphFormat::Grug),
+                ])?,
                 None => match format_of(&name) {
                     Some(format) => format,
-                    None => return source.wrong("a file ending in .graph, .json or .jgf, or a `format`"),
+                    None => return source.wrong("a file ending in .graph, .json, .jgf or .graphml, or a `format`"),
                 },
             };
             let path = PathBuf::from(name);
@@ -124,10 +142,11 @@ pub(super) fn read_graph(item: &Item<'_, '_>) -> Option<GraphSource> {
             Some(GraphSource::File { file, format })
         }),
     };
-    if let (Some(format), Some(GraphSource::Text { .. } | GraphSource::Uniform(_) | GraphSource::SwfHeader(_))) =
-        (format, &graph)
-    {
+    if let Some(format) = format.filter(|_| !matches!(source.key, "file" | "shared")) {
         fields.src.conflict(format.line(), "`format` goes with a graph file only");
+    }
+    if let Some(allow) = allow.filter(|_| source.key != "hwloc") {
+        fields.src.conflict(allow.line(), "`allow` goes with `hwloc` only");
     }
     fields.finish();
     graph
@@ -139,8 +158,24 @@ fn format_of(name: &str) -> Option<GraphFormat> {
         (".jgf", GraphFormat::Jgf),
         (".jgf.json", GraphFormat::Jgf),
         (".json", GraphFormat::R),
+        (".graphml", GraphFormat::Grug),
     ];
     formats.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| *format)
+}
+
+fn read_hwloc(item: &Item<'_, '_>, allow: Option<&Item<'_, '_>>) -> Option<GraphSource> {
+    let files: Vec<FileRef> = item.names()?.into_iter().map(|name| FileRef::Own(name.into())).collect();
+    if files.is_empty() {
+        return item.wrong("at least one file");
+    }
+    let allow = match allow {
+        None => AllowList::all(),
+        Some(item) => match AllowList::parse(item.text()?) {
+            Ok(allow) => allow,
+            Err(_) => return item.wrong(format!("a list of types among {}", AllowList::words())),
+        },
+    };
+    Some(GraphSource::Hwloc { files, allow })
 }
 
 fn read_uniform(item: &Item<'_, '_>) -> Option<Uniform> {

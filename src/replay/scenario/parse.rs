@@ -3,7 +3,7 @@
 use super::error::{ScenarioError, ScenarioErrors};
 use super::fields::{Fields, Item, Source};
 use super::settings::read_site;
-use super::{Scenario, action, expect, machine, workload};
+use super::{ActionKind, Scenario, action, expect, machine, workload};
 use crate::config::{Config, ResourceConfig};
 use std::fs;
 use std::path::Path;
@@ -73,6 +73,11 @@ fn read_document(src: &Source<'_>, document: &DeTable<'_>) -> Option<Scenario> {
     if !top.has("graph") && src.config.borrow().resource == ResourceConfig::default() {
         top.missing::<()>("graph` or `resource");
     }
+    let created = actions.iter().filter_map(|a| match &a.what {
+        ActionKind::QueueCreate(config) => Some(config.name.as_str()),
+        _ => None,
+    });
+    src.check_queues(&created.collect::<Vec<_>>());
     top.finish();
     let stem = if src.file.file_name().is_some_and(|n| n == "scenario.toml") {
         src.file.parent().and_then(Path::file_name)

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::base::{Duration, Timestamp};
+use crate::formats::hwloc::AllowList;
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -53,6 +54,16 @@ rack0
 requires = ["batch"] # [site]
 [queues.p_dat.policy.scheduler]
 queue-policy = "easy"
+[queues]
+short = {}
+long = {}
+rest = {}
+pdebug = {}
+a = {}
+b = {}
+pday = {}
+pnight = {}
+pdat = {}
 
 [[workload]]
 swf = { shared = "a.swf.gz", by = "name", map = { q_2h = "short", "1" = "long" }, others = "rest", unit = "core", limit = "runtime", start = 0, first = 9 }
@@ -122,9 +133,42 @@ fn reads_everything() {
     assert_eq!(scenario.actions[1].occurrences().map(|o| o.name).collect::<Vec<_>>(), ["action-2"]);
     let ActionKind::QueueCreate(created) = &scenario.actions[1].what else { panic!() };
     assert_eq!(created.policy.limits.duration, Some(Duration::from_secs(3600)));
-    assert_eq!(scenario.config.queues.keys().collect::<Vec<_>>(), ["pbatch", "p_dat"]);
+    assert_eq!(scenario.config.queues.keys().take(2).collect::<Vec<_>>(), ["pbatch", "p_dat"]);
     assert_eq!(scenario.config.policy.limits.duration, Some(Duration::from_secs(86_400)));
     assert_eq!(scenario.expectations.len(), 4);
+}
+
+#[test]
+fn machines_come_from_recipes_and_topologies() {
+    let graph = |text: &str| parse(&format!("[graph]\n{text}")).unwrap_or_else(|e| panic!("{e}")).graph.unwrap();
+    let file = |name: &str| FileRef::Own(name.into());
+    let grug = GraphSource::File { file: file("big.graphml"), format: GraphFormat::Grug };
+    assert_eq!(graph("file = 'big.graphml'"), grug);
+    let grug = GraphSource::File { file: FileRef::Shared("big.xml".into()), format: GraphFormat::Grug };
+    assert_eq!(graph("shared = 'big.xml'\nformat = 'grug'"), grug);
+    let (files, allow) = (vec![file("a.xml"), file("b.xml")], AllowList::parse("node,core").unwrap());
+    assert_eq!(graph("hwloc = ['a.xml', 'b.xml']\nallow = 'node,core'"), GraphSource::Hwloc { files, allow });
+}
+
+#[test]
+fn machines_refused_with_these_words() {
+    let cases = [
+        ("[graph]\nhwloc = []", "x/scenario.toml:2: `hwloc`: expected at least one file, found an array of 0"),
+        ("[graph]\nfile = 'a.graph'\nallow = 'core'", "x/scenario.toml:3: `allow` goes with `hwloc` only"),
+        ("[graph]\nhwloc = ['a']\nformat = 'R'", "x/scenario.toml:3: `format` goes with a graph file only"),
+        (
+            "[graph]\nhwloc = ['a']\nallow = 'cores'",
+            "x/scenario.toml:3: `allow`: expected a list of types among cluster, node, group, numanode, socket, L1cache, \
+             L2cache, L3cache, core, pu, gpu, storage, found \"cores\"",
+        ),
+    ];
+    for (text, words) in cases {
+        assert_eq!(
+            parse(text).map_or_else(|e| e.to_string(), |scenario| format!("{scenario:?}")),
+            words,
+            "for:\n{text}"
+        );
+    }
 }
 
 #[test]
@@ -156,11 +200,11 @@ fn refused_with_these_words() {
             "x/scenario.toml:1: [[action]] takes only one of `nodes` or `ranks`",
         ),
         (
-            "[[action]]\nat = 5\ntold = 9\ndo = 'queue-stop'\nqueue = 'a'\nrelease = true",
+            "[[action]]\nat = 5\ntold = 9\ndo = 'queue-stop'\nqueue = 'default'\nrelease = true",
             "x/scenario.toml:1: told at 9, after it takes effect at 5",
         ),
         (
-            "[[action]]\nat = 5\ntold = 1\ndo = 'queue-stop'\nqueue = 'a'",
+            "[[action]]\nat = 5\ntold = 1\ndo = 'queue-stop'\nqueue = 'default'",
             "x/scenario.toml:1: only these can be announced: switch, queue-start, queue-stop with release = true, drain",
         ),
         (
@@ -168,7 +212,7 @@ fn refused_with_these_words() {
             "x/scenario.toml:1: [[action]] needs the key `times`",
         ),
         (
-            "[[action]]\nat = 5\ndo = 'queue-remove'\nqueue = 'a'\npending = 'move='",
+            "[[action]]\nat = 5\ndo = 'queue-remove'\nqueue = 'default'\npending = 'move='",
             "x/scenario.toml:5: `pending`: expected \"hold\", \"cancel\" or \"move=QUEUE\", found \"move=\"",
         ),
         (
@@ -209,6 +253,28 @@ fn refused_with_these_words() {
         (
             "[[action]]\nat = 5\ndo = 'fail'\nnodes = 'a[1'",
             "x/scenario.toml:4: `nodes`: expected a hostlist (invalid hostlist: unbalanced bracket at byte 1), found \"a[1\"",
+        ),
+        (
+            "[queues.batch]\n[[action]]\nat = 5\ndo = 'queue-start'\nqueue = 'bathc'",
+            "x/scenario.toml:5: `queue`: expected a queue of this scenario (there are batch; did you mean `batch`?), \
+             found \"bathc\"",
+        ),
+        (
+            "[[workload]]\nqueue = 'q'\njobs = []\n[[workload]]\nswf = { file = 'a', map = { 1 = 'default', 2 = 'x' } }",
+            "x/scenario.toml:2: `queue`: expected a queue of this scenario (there are default), found \"q\"\n\
+             x/scenario.toml:5: `map`: expected a queue of this scenario (there are default), found \"x\"",
+        ),
+        (
+            "[[workload]]\njobz = []",
+            "x/scenario.toml:1: [[workload]] needs the key `swf` or `jobs` or `generate`\n\
+             x/scenario.toml:2: unknown key `jobz` in [[workload]] (did you mean `jobs`?)",
+        ),
+        (
+            "[[action]]\nat = 5\ndo = 'quue-start'",
+            "x/scenario.toml:3: `do`: expected one of \"queue-create\", \"queue-change\", \"queue-remove\", \"queue-enable\", \
+             \"queue-disable\", \"queue-start\", \"queue-stop\", \"switch\", \"cancel-planned\", \"drain\", \"undrain\", \
+             \"fail\", \"return\", \"add\", \"remove\", \"cancel\", \"reprioritize\", \"relimit\", \"move\" (did you mean \
+             \"queue-start\"?), found \"quue-start\"",
         ),
         ("a = ", "x/scenario.toml:1: string values must be quoted, expected literal string"),
     ];

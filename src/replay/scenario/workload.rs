@@ -252,15 +252,19 @@ pub struct NodeEvents {
 pub(super) fn read_workload(item: &Item<'_, '_>) -> Option<Workload> {
     let fields = item.fields("[[workload]]")?;
     let queue = fields.get("queue");
-    let source = fields.one_of(&["swf", "jobs", "generate"])?;
+    let Some(source) = fields.one_of(&["swf", "jobs", "generate"]) else {
+        fields.finish();
+        return None;
+    };
     if let (Some(queue), "swf" | "generate") = (&queue, source.key) {
-        fields.src.conflict(queue.line(), "`queue` goes with `jobs` only");
+        let instead = if source.key == "swf" { "`map` and `others` in `swf`" } else { "`queues` in `generate`" };
+        fields.src.conflict(queue.line(), format!("`queue` goes with `jobs` only: here {instead} name the queues"));
     }
     let workload = match source.key {
         "swf" => read_swf(&source).map(Workload::Swf),
         "generate" => read_generator(&source).map(Workload::Generate),
         _ => {
-            let queue = queue.and_then(|i| i.name());
+            let queue = queue.and_then(|i| i.queue());
             let jobs = source.items().unwrap_or_default();
             Some(Workload::Jobs(jobs.iter().filter_map(|job| read_job(job, queue.as_deref())).collect()))
         }
@@ -294,8 +298,8 @@ fn read_swf(item: &Item<'_, '_>) -> Option<SwfWork> {
     let by = fields.get("by").map_or(Some(QueueField::Queue), |i| {
         i.word(&[("queue", QueueField::Queue), ("partition", QueueField::Partition), ("name", QueueField::Name)])
     });
-    let map = fields.get("map").map_or(Some(Vec::new()), |i| i.pairs());
-    let others = optional(fields.get("others"), Item::name);
+    let map = fields.get("map").map_or(Some(Vec::new()), |i| i.queue_pairs());
+    let others = optional(fields.get("others"), Item::queue);
     let per_node = fields.get("procs-per-node");
     let unit = fields.get("unit").map_or(Some("node"), |i| i.word(&[("node", "node"), ("core", "core")]));
     let unit = match (unit, per_node) {
@@ -331,7 +335,7 @@ fn read_job(item: &Item<'_, '_>, default_queue: Option<&str>) -> Option<Job> {
     let at = fields.need("at").and_then(|i| i.time());
     let count = fields.get("count").map_or(Some(1), |i| i.small(1));
     let every = fields.get("every").map_or(Some(Duration::ZERO), |i| finite(&i));
-    let queue = optional(fields.get("queue"), Item::name);
+    let queue = optional(fields.get("queue"), Item::queue);
     let work = read_work(&fields);
     let properties = fields.get("properties").map_or(Some(Vec::new()), |i| i.names());
     let run = fields.need("run").and_then(|i| finite(&i));
@@ -454,7 +458,11 @@ fn read_weights(item: &Item<'_, '_>) -> Option<Vec<(String, f64)>> {
     if entries.is_empty() {
         return item.wrong("at least one queue and its weight");
     }
-    entries.into_iter().map(|(name, i)| Some((name, i.number("a weight above 0", |n| n > 0.0)?))).collect()
+    let weight = |(name, i): (String, Item<'_, '_>)| {
+        i.names_queue(&name);
+        Some((name, i.number("a weight above 0", |n| n > 0.0)?))
+    };
+    entries.into_iter().map(weight).collect()
 }
 
 fn read_constraint(item: &Item<'_, '_>) -> Option<GenerateConstraint> {

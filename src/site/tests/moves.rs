@@ -113,7 +113,7 @@ fn an_overlapping_start_is_refused_unless_it_takes() {
         > started a
         > up a 0-2
         @1 start b
-        > refused: queue b cannot start: at equal precedence it shares target 2 with claiming queue a; release them first, or start with --take
+        > refused: queue b cannot start: at equal precedence it shares target 2 with claiming queue a; release them first, or start it with `take`
         @2 start b take
         > started b
         > down a 2
