@@ -250,6 +250,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::base::testing::config(256))]
         #[test]
         fn any_bytes_give_a_value_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
             let _ = Document::parse(&bytes, "a");

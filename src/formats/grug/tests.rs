@@ -193,6 +193,7 @@ pub(crate) fn recipes() -> impl Strategy<Value = Grug> {
 }
 
 proptest! {
+    #![proptest_config(crate::base::testing::config(256))]
     #[test]
     fn a_written_recipe_reads_as_it_was(grug in recipes()) {
         prop_assert_eq!(Grug::parse(grug.to_graphml()).unwrap(), grug);
@@ -202,12 +203,16 @@ proptest! {
     fn any_change_of_a_recipe_gives_a_value_or_an_error(grug in recipes(), at in any::<prop::sample::Index>(), byte: u8) {
         let mut text = grug.to_graphml().into_bytes();
         let at = at.index(text.len());
+        // What comes after the last bracket may be cut off.
+        let cuts = text[at..].contains(&b'>');
         text[at] = byte;
         if let Ok(grug) = Grug::parse(&text) {
             prop_assert_eq!(Grug::parse(grug.to_graphml()).unwrap(), grug);
         }
-        text.truncate(at);
-        prop_assert!(Grug::parse(&text).is_err());
+        if cuts {
+            text.truncate(at);
+            prop_assert!(Grug::parse(&text).is_err());
+        }
     }
 
     #[test]

@@ -166,6 +166,7 @@ fn reads_real_nodes() {
 }
 
 proptest! {
+    #![proptest_config(crate::base::testing::config(256))]
     #[test]
     fn any_tree_gives_a_node(
         seeds in prop::collection::vec((0..14usize, any::<prop::sample::Index>()), 0..40),

@@ -266,6 +266,7 @@ fn refuses_graphs_without_end() {
 }
 
 proptest! {
+    #![proptest_config(crate::base::testing::config(256))]
     #[test]
     fn any_recipe_makes_a_graph_or_an_error(grug in crate::formats::grug::tests::recipes()) {
         if let Ok((graph, _)) = Graph::from_grug(&grug) {
