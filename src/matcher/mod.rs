@@ -13,7 +13,7 @@ mod reason;
 mod satisfy;
 
 pub use holdings::{HoldError, Holdings, realise};
-pub use place::{Placement, Taken, earliest, fits};
+pub use place::{Placement, Taken, earliest, fits, reserve};
 pub use policy::{End, TargetOrder, apply_policy, is_exclusive};
 pub use reason::{Reason, Shortage};
 pub use request::{Amount, Request, Shape};

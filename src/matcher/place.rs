@@ -69,6 +69,22 @@ pub fn fits(
     Some(Placement { start: from, parts, nslots })
 }
 
+/// Where a reservation of a request holds its place from `from` until `until`; `None` if it does not fit.
+///
+/// It takes the least that is asked for, and targets are filled one after the other whatever the policy: which are taken
+/// when the job starts is decided then. So a reservation keeps its place when somebody else takes some of what it
+/// leaves, which spreading would not.
+pub fn reserve(
+    plans: &TargetPlans,
+    shape: &Shape,
+    candidates: &Bits,
+    order: &TargetOrder,
+    from: Timestamp,
+    until: Timestamp,
+) -> Option<Placement> {
+    fits(plans, &shape.least(), candidates, &order.filling(), from, until)
+}
+
 /// The earliest start from `now` on at which a request fits for `duration`, and where; `None` if nothing planned will
 /// ever let it fit.
 pub fn earliest(

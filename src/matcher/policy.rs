@@ -112,6 +112,11 @@ impl TargetOrder {
         self.spread
     }
 
+    /// The same order, but one target is filled after the other.
+    pub fn filling(&self) -> TargetOrder {
+        TargetOrder { spread: false, ..self.clone() }
+    }
+
     /// Whether every target taken is taken whole.
     pub fn is_exclusive(&self) -> bool {
         self.exclusive

@@ -48,20 +48,17 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The same with each count at its least; `None` if all are fixed.
-    pub fn least(&self) -> Option<Shape> {
+    /// The same with each count at its least.
+    pub fn least(&self) -> Shape {
         let fixed = |count: &Count| Count::fixed(count.min());
         match self {
-            Shape::Whole { nodes, at_least, slots_per_node } if !nodes.is_fixed() => {
-                Some(Shape::Whole { nodes: fixed(nodes), at_least: *at_least, slots_per_node: *slots_per_node })
+            Shape::Whole { nodes, at_least, slots_per_node } => {
+                Shape::Whole { nodes: fixed(nodes), at_least: *at_least, slots_per_node: *slots_per_node }
             }
-            Shape::Nodes { nodes, slots, slot } if !nodes.is_fixed() || !slots.is_fixed() => {
-                Some(Shape::Nodes { nodes: fixed(nodes), slots: fixed(slots), slot: *slot })
+            Shape::Nodes { nodes, slots, slot } => {
+                Shape::Nodes { nodes: fixed(nodes), slots: fixed(slots), slot: *slot }
             }
-            Shape::Slots { slots, slot } if !slots.is_fixed() => {
-                Some(Shape::Slots { slots: fixed(slots), slot: *slot })
-            }
-            Shape::Whole { .. } | Shape::Nodes { .. } | Shape::Slots { .. } => None,
+            Shape::Slots { slots, slot } => Shape::Slots { slots: fixed(slots), slot: *slot },
         }
     }
 }

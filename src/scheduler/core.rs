@@ -190,12 +190,12 @@ impl Core {
         claim
     }
 
-    /// Where the least that a job asks for fits from `start` on, in a plan by target; `None` if its counts are fixed.
+    /// Where a reservation holds its place from `start` on, in a plan by target.
     fn least(&self, slot: Slot, start: Timestamp) -> Option<Placement> {
         let job = self.jobs.get(slot);
-        let least = job.request.shape.least()?;
         let Plan::Targets(plans) = &self.plan else { return None };
-        matcher::fits(plans, &least, &self.filter(slot).targets, &self.order, start, start + job.span())
+        let targets = &self.filter(slot).targets;
+        matcher::reserve(plans, &job.request.shape, targets, &self.order, start, start + job.span())
     }
 
     /// Enters a reservation that is kept for later passes.

@@ -164,6 +164,15 @@ impl Core {
         groups
     }
 
+    /// How many of the `n` jobs from a position on bring no filter that is new to the plan.
+    pub fn told_apart(&self, from: usize, n: usize) -> usize {
+        if !self.groups.active() {
+            return n;
+        }
+        let new = |slot: &Slot| !self.groups.seen.contains(&self.jobs.get(*slot).filter);
+        self.jobs.order()[from..from + n].iter().position(new).unwrap_or(n)
+    }
+
     /// A job's turn has come: from now on the plan tells apart what its filter does.
     pub fn tell_apart(&mut self, slot: Slot, now: Timestamp) {
         let filter = self.jobs.get(slot).filter;

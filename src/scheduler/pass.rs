@@ -170,6 +170,8 @@ impl Pass<'_> {
         let need = &self.core.jobs.need()[self.progress.next..];
         let need = &need[..need.len().min(most)];
         let skipped = need.iter().position(|n| *n <= idle).unwrap_or(need.len());
+        // Who is the first to bring a filter has to be looked at, whoever has started before.
+        let skipped = self.core.told_apart(self.progress.next, skipped);
         self.progress.next += skipped;
         self.progress.seen += skipped as u32;
         self.examined += skipped;
