@@ -46,7 +46,7 @@ impl Core {
     /// Plans anew from what runs; reservations have to be entered again.
     pub fn rebuild_plan(&mut self, now: Timestamp) {
         self.plan_kept = self.settings.queue_policy == QueuePolicy::ConservativeCompress;
-        if self.jobs.any_partial() {
+        if self.begins_by_target() {
             self.plan = Plan::Targets(Box::new(self.target_plans(now)));
             return;
         }
@@ -93,7 +93,7 @@ impl Core {
         }
     }
 
-    fn target_plans(&self, now: Timestamp) -> TargetPlans {
+    pub fn target_plans(&self, now: Timestamp) -> TargetPlans {
         let graph = &self.res.graph;
         let capacity = |t: u32| {
             let target = graph.target(TargetId(t));
@@ -117,12 +117,26 @@ impl Core {
         plans
     }
 
-    /// Whether the plan is of the kind that the jobs need.
-    pub fn plan_fits_jobs(&self) -> bool {
-        matches!(self.plan, Plan::Targets(_)) == self.jobs.any_partial()
+    /// Whether a new plan is by target from its first job on. Where all reservations are made anew in each pass, it
+    /// becomes so at the first job that asks for parts.
+    pub fn begins_by_target(&self) -> bool {
+        match self.settings.queue_policy {
+            QueuePolicy::Hybrid | QueuePolicy::Conservative => self.jobs.any_partial_running(),
+            QueuePolicy::Fcfs | QueuePolicy::Easy | QueuePolicy::ConservativeCompress => self.jobs.any_partial(),
+        }
     }
 
-    fn filter(&self, slot: Slot) -> &Filter {
+    /// Whether the plan is of the kind that the jobs need.
+    pub fn plan_fits_jobs(&self) -> bool {
+        match self.settings.queue_policy {
+            QueuePolicy::Hybrid | QueuePolicy::Conservative => true,
+            QueuePolicy::Fcfs | QueuePolicy::Easy | QueuePolicy::ConservativeCompress => {
+                matches!(self.plan, Plan::Targets(_)) == self.jobs.any_partial()
+            }
+        }
+    }
+
+    pub fn filter(&self, slot: Slot) -> &Filter {
         self.filters.get(self.jobs.get(slot).filter)
     }
 
@@ -325,7 +339,7 @@ impl Core {
         };
         let filter = self.jobs.get(slot).filter;
         self.jobs.start(slot, run);
-        self.groups.started(slot);
+        self.groups.left(slot);
         self.stale_classes |= self.filters.release(filter);
         out.push(Output::Alloc { job: id, selection, epoch: self.epoch });
     }

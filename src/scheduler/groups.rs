@@ -5,6 +5,9 @@
 //! therefore kept per *group* of classes. Groups begin as coarse as the windows allow and are cut by the filter of each
 //! job as its turn comes. Reservations that stand by then keep their starts, and are divided among the parts.
 //!
+//! In the same way the first job that asks for parts of targets turns the plan into one by target: reservations that stand
+//! by then keep their starts and are given targets.
+//!
 //! Invariants: the classes of a group share their windows; groups depend on the windows and on the filters of the jobs
 //! that were looked at, not on classes. A job that starts later, beside all reservations, changes neither their starts
 //! nor how they are divided: what it leaves free contains what they take. So a scheduler that is rebuilt after that
@@ -17,7 +20,8 @@ use super::plan::{Plan, PlanClaim};
 use super::resources::add_to;
 use crate::base::{Duration, Timestamp};
 use crate::config::QueuePolicy;
-use crate::planner::{Claim, ClassId, Classes, Wanted, cut};
+use crate::matcher;
+use crate::planner::{Claim, ClassId, Classes, Take, Wanted, cut};
 
 /// The number of a group.
 pub(super) type GroupId = u32;
@@ -39,9 +43,9 @@ pub(super) struct Groups {
     classes: Vec<Vec<ClassId>>,
     /// The filters of the jobs that were looked at.
     seen: Vec<FilterId>,
-    /// Jobs whose filters have cut the groups.
+    /// Jobs that have made the plan finer.
     cutters: Vec<Slot>,
-    /// A job whose filter cut the groups has started: a pass that begins anew would not see it.
+    /// One of them has left the order: a pass that begins anew would not see it.
     pub stale: bool,
     /// Reservations in the order in which they were made.
     pub entered: Vec<Entered>,
@@ -56,6 +60,15 @@ impl Groups {
         self.cutters.clear();
         self.stale = false;
         self.entered.clear();
+    }
+
+    /// Targets are told apart from now on, because of a job.
+    fn dissolve(&mut self, slot: Slot) {
+        self.of.clear();
+        self.classes.clear();
+        self.seen.clear();
+        self.entered.clear();
+        self.cutters.push(slot);
     }
 
     /// As coarse as the windows allow.
@@ -102,8 +115,8 @@ impl Groups {
         if self.active() { self.classes.len() } else { classes }
     }
 
-    /// A job has started.
-    pub fn started(&mut self, slot: Slot) {
+    /// A job has left the order.
+    pub fn left(&mut self, slot: Slot) {
         self.stale |= self.cutters.contains(&slot);
     }
 
@@ -144,7 +157,7 @@ impl Core {
     /// Begins with the coarsest groups, where reservations are made anew in each pass.
     pub fn reset_groups(&mut self) {
         match self.settings.queue_policy {
-            QueuePolicy::Hybrid | QueuePolicy::Conservative if !self.jobs.any_partial() => {
+            QueuePolicy::Hybrid | QueuePolicy::Conservative if !self.begins_by_target() => {
                 self.groups.coarsest(&self.res.classes);
             }
             _ => self.groups.clear(),
@@ -166,15 +179,26 @@ impl Core {
 
     /// How many of the `n` jobs from a position on bring no filter that is new to the plan.
     pub fn told_apart(&self, from: usize, n: usize) -> usize {
-        if !self.groups.active() {
+        let active = self.groups.active();
+        if !active && !self.jobs.any_partial() {
             return n;
         }
-        let new = |slot: &Slot| !self.groups.seen.contains(&self.jobs.get(*slot).filter);
+        let new = |slot: &Slot| {
+            let job = self.jobs.get(*slot);
+            job.partial || active && !self.groups.seen.contains(&job.filter)
+        };
         self.jobs.order()[from..from + n].iter().position(new).unwrap_or(n)
     }
 
-    /// A job's turn has come: from now on the plan tells apart what its filter does.
-    pub fn tell_apart(&mut self, slot: Slot, now: Timestamp) {
+    /// A job's turn has come: from now on the plan tells apart what it does. `planned`: the reservations so far.
+    pub fn tell_apart(&mut self, slot: Slot, planned: &[(Slot, Timestamp)], now: Timestamp) {
+        if matches!(self.plan, Plan::Targets(_)) {
+            return;
+        }
+        if self.jobs.get(slot).partial {
+            self.name_targets(slot, planned, now);
+            return;
+        }
         let filter = self.jobs.get(slot).filter;
         if !self.groups.active() || self.groups.seen.contains(&filter) {
             return;
@@ -191,6 +215,25 @@ impl Core {
             self.plan.occupy(&PlanClaim::Counts(entry.claim.clone()), entry.start, entry.start + entry.span);
             self.groups.entered.push(entry);
         }
+    }
+
+    /// From counts to a plan by target. Each reservation takes the first targets that are free at its start; one for
+    /// which there are too few, since jobs change over between targets meanwhile, keeps all that may serve it.
+    fn name_targets(&mut self, slot: Slot, planned: &[(Slot, Timestamp)], now: Timestamp) {
+        self.groups.dissolve(slot);
+        let mut plans = self.target_plans(now);
+        for (slot, start) in planned {
+            let job = self.jobs.get(*slot);
+            let (targets, end) = (&self.filter(*slot).targets, *start + job.span());
+            let named = match matcher::reserve(&plans, &job.request.shape, targets, &self.order, *start, end) {
+                Some(placement) => placement.parts.into_iter().map(|(target, _)| target).collect(),
+                None => targets.iter().collect::<Vec<_>>(),
+            };
+            for target in named {
+                plans.occupy(target, *start, end, Take::Whole).expect("members are below the bound");
+            }
+        }
+        self.plan = Plan::Targets(Box::new(plans));
     }
 
     /// What a reservation takes of the parts of its groups. What fits in no way at its start is taken of every part, so

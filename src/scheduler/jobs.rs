@@ -110,6 +110,8 @@ pub(super) struct Jobs {
     running: usize,
     /// How many jobs, waiting or running, ask for parts of targets.
     partial: usize,
+    /// How many of these run.
+    partial_running: usize,
     /// How many waiting jobs have a reservation that is kept.
     reserved: usize,
 }
@@ -163,6 +165,7 @@ impl Jobs {
     pub fn add_running(&mut self, job: Job) -> Slot {
         let end = job.run.as_ref().expect("a running job").planned_end;
         let id = job.id;
+        self.partial_running += usize::from(job.partial);
         let slot = self.add(job);
         self.running += 1;
         self.insert_end(end, id, slot);
@@ -237,6 +240,7 @@ impl Jobs {
     pub fn remove_running(&mut self, slot: Slot) -> Job {
         self.remove_end(slot);
         self.running -= 1;
+        self.partial_running -= usize::from(self.get(slot).partial);
         self.drop_slot(slot)
     }
 
@@ -278,7 +282,9 @@ impl Jobs {
         job.partial &= !whole;
         job.run = Some(run);
         job.planned = Timestamp::NEVER;
+        let partial = job.partial;
         self.partial -= usize::from(whole);
+        self.partial_running += usize::from(partial);
         self.set_reserved(slot, None);
         self.running += 1;
         self.insert_end(end, id, slot);
@@ -368,5 +374,11 @@ impl Jobs {
     #[inline]
     pub fn any_partial(&self) -> bool {
         self.partial > 0
+    }
+
+    /// Whether any job holds parts of targets.
+    #[inline]
+    pub fn any_partial_running(&self) -> bool {
+        self.partial_running > 0
     }
 }

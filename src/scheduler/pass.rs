@@ -251,6 +251,7 @@ impl Pass<'_> {
             self.progress.next -= 1;
             // Nothing before this position has left the order yet.
             self.core.jobs.park(self.progress.next);
+            self.core.groups.left(slot);
         }
     }
 
@@ -276,7 +277,7 @@ impl Pass<'_> {
             self.progress.next += 1;
             self.examined += 1;
             self.progress.seen += 1;
-            self.core.tell_apart(slot, self.now);
+            self.core.tell_apart(slot, &self.progress.planned, self.now);
             if !reserving {
                 if let Some(claim) = self.core.fits(slot, self.now) {
                     self.start_planned(at, slot, claim);
