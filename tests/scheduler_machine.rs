@@ -397,14 +397,6 @@ impl Machine {
         let mut again = bench.scheduler.clone();
         assert_eq!(started(&pass(&mut again, bench.now)), [], "I10: a pass after a pass");
         let mut heir = bench.rebuilt();
-        if std::env::var("DBG").is_ok() {
-            let mut h = heir.clone(); pass(&mut h, bench.now);
-            println!("--- now {}", bench.now);
-            for r in bench.scheduler.running() { println!("run {} on {:?} ends {}", r.job.id, r.selection.targets().collect::<Vec<_>>(), r.planned_end); }
-            for w in bench.scheduler.waiting() { println!("wait {} pri {:?} {:?} lim {} planned {:?} why {:?}", w.job.id, w.job.priority, w.job.request, w.job.limit, w.planned, bench.scheduler.explain(w.job.id, bench.now)); }
-            for w in h.waiting() { println!("heir wait {} planned {:?}", w.job.id, w.planned); }
-            println!("up {:?} windows {:?}", bench.ledger.up, bench.ledger.windows);
-        }
         assert_eq!(started(&pass(&mut heir, bench.now)), [], "I10: a pass of a rebuilt scheduler");
         assert_eq!(plans(&heir), plans(&bench.scheduler), "I8: a rebuilt scheduler plans the same");
         let wakeup = bench.scheduler.next_wakeup().unwrap_or(Timestamp::NEVER);

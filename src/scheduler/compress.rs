@@ -9,7 +9,7 @@
 use super::jobs::Slot;
 use super::message::PassEnd;
 use super::pass::Pass;
-use super::plan::Plan;
+use super::plan::{Plan, Reserved};
 use crate::base::Timestamp;
 
 impl Pass<'_> {
@@ -100,16 +100,18 @@ impl Pass<'_> {
             self.progress.seen += 1;
             self.examined += 1;
             let start = self.core.jobs.get(slot).reserved.as_ref().map(|r| r.start);
-            let before = start;
-            match start {
+            let before = match start {
                 Some(start) if start <= self.now || !self.core.sweep || self.progress.looking_again => continue,
-                Some(_) => drop(self.core.unreserve(slot)),
-                None => {}
-            }
+                Some(_) => self.core.unreserve(slot),
+                None => None,
+            };
             match self.core.earliest(slot, self.now) {
                 Some((start, claim)) => {
-                    self.progress.again |= self.progress.aside && before.is_some_and(|before| before != start);
                     self.core.reserve(slot, start, claim);
+                    let after = self.core.jobs.get(slot).reserved.as_ref();
+                    let moved =
+                        |b: &Reserved| after.is_none_or(|a: &Reserved| (a.start, &a.claim) != (b.start, &b.claim));
+                    self.progress.again |= self.progress.aside && before.as_ref().is_some_and(moved);
                     self.core.stand(slot, self.now, super::jobs::Standing::Waiting, self.out);
                 }
                 None => {

@@ -15,7 +15,7 @@ pub(super) enum Plan {
 }
 
 /// What a job takes, or could take, in a plan.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) enum PlanClaim {
     /// So many of each class.
     Counts(Claim),
