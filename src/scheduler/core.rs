@@ -46,7 +46,7 @@ impl Core {
     /// Plans anew from what runs; reservations have to be entered again.
     pub fn rebuild_plan(&mut self, now: Timestamp) {
         self.plan_kept = self.settings.queue_policy == QueuePolicy::ConservativeCompress;
-        if self.begins_by_target() {
+        if self.jobs.any_partial() && !self.replans() {
             self.plan = Plan::Targets(Box::new(self.target_plans(now)));
             return;
         }
@@ -56,14 +56,16 @@ impl Core {
         self.fill_profile(now);
     }
 
-    /// Enters the targets that other queues will hand over, and the instants at which windows open.
-    pub fn plan_arrivals(&self, profile: &mut Profile, now: Timestamp) {
+    /// Enters the targets that other queues will hand over, and the instants at which windows open. `shared`: how many of
+    /// each class come later, since jobs hold parts of them.
+    pub fn plan_arrivals(&self, profile: &mut Profile, shared: &Claim, now: Timestamp) {
         for opening in self.res.classes.openings(now) {
             profile.pin(opening);
         }
         for class in 0..self.res.classes.len() as u32 {
             if let Some(from) = self.res.classes.arrives(class, now) {
-                profile.gain(from, self.groups.of(class), self.res.arriving(class));
+                let shared = shared.iter().find(|(c, _)| *c == class).map_or(0, |(_, n)| *n);
+                profile.gain(from, self.groups.of(class), self.res.arriving(class) - shared);
             }
         }
     }
@@ -117,23 +119,15 @@ impl Core {
         plans
     }
 
-    /// Whether a new plan is by target from its first job on. Where all reservations are made anew in each pass, it
-    /// becomes so at the first job that asks for parts.
-    pub fn begins_by_target(&self) -> bool {
-        match self.settings.queue_policy {
-            QueuePolicy::Hybrid | QueuePolicy::Conservative => self.jobs.any_partial_running(),
-            QueuePolicy::Fcfs | QueuePolicy::Easy | QueuePolicy::ConservativeCompress => self.jobs.any_partial(),
-        }
-    }
-
     /// Whether the plan is of the kind that the jobs need.
     pub fn plan_fits_jobs(&self) -> bool {
-        match self.settings.queue_policy {
-            QueuePolicy::Hybrid | QueuePolicy::Conservative => true,
-            QueuePolicy::Fcfs | QueuePolicy::Easy | QueuePolicy::ConservativeCompress => {
-                matches!(self.plan, Plan::Targets(_)) == self.jobs.any_partial()
-            }
-        }
+        self.replans() || matches!(self.plan, Plan::Targets(_)) == self.jobs.any_partial()
+    }
+
+    /// Whether each pass makes all reservations anew. Its plan begins by counts, coarsely, and becomes finer as the jobs
+    /// need it (`groups`).
+    pub fn replans(&self) -> bool {
+        matches!(self.settings.queue_policy, QueuePolicy::Hybrid | QueuePolicy::Conservative)
     }
 
     pub fn filter(&self, slot: Slot) -> &Filter {

@@ -18,10 +18,10 @@ use super::filters::FilterId;
 use super::jobs::Slot;
 use super::plan::{Plan, PlanClaim};
 use super::resources::add_to;
-use crate::base::{Duration, Timestamp};
-use crate::config::QueuePolicy;
-use crate::matcher;
-use crate::planner::{Claim, ClassId, Classes, Take, Wanted, cut};
+use crate::base::{Duration, TargetId, Timestamp};
+use crate::matcher::{self, Extent};
+use crate::planner::{Claim, ClassId, Classes, NO_CLASS, Profile, Take, Wanted, cut};
+use std::collections::BTreeMap;
 
 /// The number of a group.
 pub(super) type GroupId = u32;
@@ -156,11 +156,10 @@ impl Groups {
 impl Core {
     /// Begins with the coarsest groups, where reservations are made anew in each pass.
     pub fn reset_groups(&mut self) {
-        match self.settings.queue_policy {
-            QueuePolicy::Hybrid | QueuePolicy::Conservative if !self.begins_by_target() => {
-                self.groups.coarsest(&self.res.classes);
-            }
-            _ => self.groups.clear(),
+        if self.replans() {
+            self.groups.coarsest(&self.res.classes);
+        } else {
+            self.groups.clear();
         }
     }
 
@@ -274,9 +273,43 @@ impl Core {
                 }
             }
         }
+        let shared_down = self.plan_shared(&mut profile, now);
         if classes.bounded() {
-            self.plan_arrivals(&mut profile, now);
+            self.plan_arrivals(&mut profile, &shared_down, now);
         }
         self.plan = Plan::Counts(profile);
+    }
+
+    /// Enters when targets of which jobs hold parts will be wholly free; how many of each class are not up.
+    fn plan_shared(&self, profile: &mut Profile, now: Timestamp) -> Claim {
+        let mut down = Claim::new();
+        if !self.jobs.any_partial_running() {
+            return down;
+        }
+        let mut until: BTreeMap<TargetId, Timestamp> = BTreeMap::new();
+        for (_, job) in self.jobs.running().filter(|(_, job)| job.partial) {
+            let run = job.run.as_ref().expect("it runs");
+            let still = |t| run.freed.as_ref().is_none_or(|freed| !freed.contains(t));
+            for share in run.selection.shares.iter().filter(|s| still(s.target) && s.extent != Extent::Whole) {
+                let end = until.entry(share.target).or_insert(run.planned_end);
+                *end = run.planned_end.max(*end);
+            }
+        }
+        for (target, end) in until {
+            let class = self.res.classes.of(target);
+            if class == NO_CLASS {
+                continue;
+            }
+            let here = if self.res.up.contains(target) {
+                Some(now)
+            } else {
+                add_to(&mut down, class, 1);
+                self.res.classes.arrives(class, now)
+            };
+            if let Some(here) = here.filter(|_| !end.is_never()) {
+                profile.gain(end.max(here), self.groups.of(class), 1);
+            }
+        }
+        down
     }
 }

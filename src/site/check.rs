@@ -10,7 +10,7 @@ use super::violation::{Invariant, Violation};
 use crate::base::{Duration, FastMap, JobId, QueueId, TargetId, Timestamp};
 use crate::config::QueuePolicy;
 use crate::matcher::{Extent, Reason, Shape};
-use crate::scheduler::{Input, JobRequest, Output, Scheduler, Waiting};
+use crate::scheduler::{Input, Output, Scheduler, Waiting};
 use std::cmp::Reverse;
 
 /// What a queue has promised: the planned starts that must not move later.
@@ -214,9 +214,7 @@ impl Site {
     /// I9: of each queue that is about to run a pass, the planned start of one job, with all jobs behind it and without.
     ///
     /// The job is picked by the time, so that the same input checks the same jobs. Left out is conservative-compress,
-    /// where the reservations of later jobs are older than the pass and move in it. Also left out is a case in which only
-    /// jobs behind ask for parts of targets: without them the scheduler plans by counts, in which a start that was
-    /// planned by single targets may be earlier.
+    /// where the reservations of later jobs are older than the pass and move in it.
     pub fn check_promise(&self, now: Timestamp) -> Vec<Violation> {
         let mut found = Vec::new();
         for queue in self.queues.iter().filter(|q| q.started) {
@@ -233,15 +231,9 @@ impl Site {
             let (job, at) = planned[pick as usize % planned.len()];
             let waiting: Vec<Waiting> = scheduler.waiting().collect();
             let place = waiting.iter().position(|w| w.job.id == job).map_or(waiting.len(), |n| n + 1);
-            let (kept, behind) = waiting.split_at(place);
-            let kept_parts =
-                kept.iter().any(|w| takes_parts(&w.job)) || scheduler.running().iter().any(|r| takes_parts(&r.job));
-            if !kept_parts && behind.iter().any(|w| takes_parts(&w.job)) {
-                continue;
-            }
             let mut alone = scheduler.clone();
             let mut answers = Vec::new();
-            for waiting in behind {
+            for waiting in &waiting[place..] {
                 alone.handle(now, Input::Cancel(waiting.job.id), &mut answers);
             }
             let again = after_pass(alone, now).into_iter().find(|(id, _)| *id == job).map(|(_, at)| at);
@@ -256,10 +248,6 @@ impl Site {
         }
         found
     }
-}
-
-fn takes_parts(job: &JobRequest) -> bool {
-    matches!(job.request.shape, Shape::Nodes { .. } | Shape::Slots { .. })
 }
 
 fn granted(answer: &Output) -> Option<JobId> {
