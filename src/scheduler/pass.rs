@@ -251,7 +251,6 @@ impl Pass<'_> {
             self.progress.next -= 1;
             // Nothing before this position has left the order yet.
             self.core.jobs.park(self.progress.next);
-            self.core.groups.left(slot);
         }
     }
 
@@ -277,6 +276,12 @@ impl Pass<'_> {
             self.progress.next += 1;
             self.examined += 1;
             self.progress.seen += 1;
+            let bounded = self.core.res.classes.bounded() && self.core.replans();
+            if bounded && self.core.hopeless(slot, self.now) == Standing::ExceedsWindow {
+                // It leaves the order, and must not have told anything apart for those behind it.
+                self.set_aside(slot);
+                continue;
+            }
             self.core.tell_apart(slot, &self.progress.planned, self.now);
             if !reserving {
                 if let Some(claim) = self.core.fits(slot, self.now) {
