@@ -189,8 +189,12 @@ impl Site {
                 };
                 self.queue(queue).promises.starts.iter().any(overtakes)
             }
+            // Who leaves and comes back, as into another queue of the same scheduler, is planned anew.
+            Input::Cancel(id) => {
+                self.queue_mut(queue).promises.starts.retain(|(job, _)| job != id);
+                false
+            }
             Input::Up { .. }
-            | Input::Cancel(_)
             | Input::Free { .. }
             | Input::Planned { .. }
             | Input::Reconsider
