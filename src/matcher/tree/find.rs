@@ -84,7 +84,7 @@ pub struct Find {
 
 /// Why a text is not a find expression.
 #[derive(Clone, PartialEq, Debug, Error)]
-pub enum FindError {
+pub enum ExpressionError {
     /// Something else stands in the text.
     #[error("invalid find expression: {0}")]
     Syntax(#[from] ParseError),
@@ -116,8 +116,8 @@ impl Find {
     /// Reads an expression as Fluxion does, which looks for names and properties in lower case only.
     ///
     /// # Errors
-    /// [`FindError`], as [`Find::from_str`].
-    pub fn parse_lowered(text: &str) -> Result<Self, FindError> {
+    /// [`ExpressionError`], as [`Find::from_str`].
+    pub fn parse_lowered(text: &str) -> Result<Self, ExpressionError> {
         Parser { text, lowered: true }.expression()
     }
 
@@ -172,10 +172,10 @@ impl Find {
 }
 
 impl FromStr for Find {
-    type Err = FindError;
+    type Err = ExpressionError;
 
     /// Reads an expression; names and properties keep their case.
-    fn from_str(text: &str) -> Result<Self, FindError> {
+    fn from_str(text: &str) -> Result<Self, ExpressionError> {
         Parser { text, lowered: false }.expression()
     }
 }
@@ -197,7 +197,7 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    fn expression(&self) -> Result<Find, FindError> {
+    fn expression(&self) -> Result<Find, ExpressionError> {
         let mut steps = Vec::new();
         self.sequence(0, self.text.len(), 0, &mut steps)?;
         Ok(Find { steps, text: self.text.to_owned() })
@@ -213,12 +213,12 @@ impl<'t> Parser<'t> {
         self.text.as_bytes()[at..end].iter().position(|&b| is_blank(b)).map_or(end, |found| at + found)
     }
 
-    fn expected(&self, at: usize, what: &'static str) -> FindError {
+    fn expected(&self, at: usize, what: &'static str) -> ExpressionError {
         ParseError::at_char(self.text, at, what).into()
     }
 
     /// Terms and what joins them, up to `end`.
-    fn sequence(&self, start: usize, end: usize, depth: usize, steps: &mut Vec<Step>) -> Result<(), FindError> {
+    fn sequence(&self, start: usize, end: usize, depth: usize, steps: &mut Vec<Step>) -> Result<(), ExpressionError> {
         let mut at = self.term(start, end, depth, steps)?;
         loop {
             let next = self.skip(at, end);
@@ -241,7 +241,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A predicate or a group. Returns where it ends.
-    fn term(&self, start: usize, end: usize, depth: usize, steps: &mut Vec<Step>) -> Result<usize, FindError> {
+    fn term(&self, start: usize, end: usize, depth: usize, steps: &mut Vec<Step>) -> Result<usize, ExpressionError> {
         let at = self.skip(start, end);
         if at == end {
             return Err(self.expected(end, "a predicate or `(`"));
@@ -252,7 +252,7 @@ impl<'t> Parser<'t> {
             return Ok(word);
         }
         if depth == MAX_DEPTH {
-            return Err(FindError::Depth { byte: at });
+            return Err(ExpressionError::Depth { byte: at });
         }
         let mut open = 0usize;
         for (i, &byte) in self.text.as_bytes()[at..end].iter().enumerate() {
@@ -269,7 +269,7 @@ impl<'t> Parser<'t> {
         Err(self.expected(end, "`)`"))
     }
 
-    fn predicate(&self, at: usize, end: usize) -> Result<Predicate, FindError> {
+    fn predicate(&self, at: usize, end: usize) -> Result<Predicate, ExpressionError> {
         let word = &self.text[at..end];
         let Some((name, value)) = word.split_once('=') else {
             return Err(ParseError::at_piece(at, "a predicate as name=value", word).into());
@@ -280,10 +280,10 @@ impl<'t> Parser<'t> {
             match (is(yes), is(no)) {
                 (true, _) => Ok(true),
                 (_, true) => Ok(false),
-                _ => Err(FindError::from(ParseError::at_piece(byte, expected, value))),
+                _ => Err(ExpressionError::from(ParseError::at_piece(byte, expected, value))),
             }
         };
-        let job = || jobid::parse(value).map_err(|source| FindError::Job { byte, source });
+        let job = || jobid::parse(value).map_err(|source| ExpressionError::Job { byte, source });
         let text = || if self.lowered { value.to_ascii_lowercase() } else { value.to_owned() };
         Ok(match name {
             "status" => Predicate::Up(choice(&["up"], &["down"], "`up` or `down`")?),
@@ -294,7 +294,7 @@ impl<'t> Parser<'t> {
             "jobid-reserved" => Predicate::ReservedBy(job()?),
             "jobid-span" => Predicate::SpanOf(job()?),
             "jobid-tag" => Predicate::TaggedBy(job()?),
-            "names" => Predicate::Named(text().parse().map_err(|source| FindError::Names { byte, source })?),
+            "names" => Predicate::Named(text().parse().map_err(|source| ExpressionError::Names { byte, source })?),
             "property" if value.is_empty() => return Err(self.expected(byte, "the name of a property")),
             "property" => Predicate::Property(text()),
             _ => return Err(ParseError::at_piece(at, "the name of a predicate", name).into()),
@@ -367,9 +367,9 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(text.parse::<Find>().unwrap_err().to_string(), expected, "{text}");
         }
-        assert!(matches!("jobid-alloc=x-".parse::<Find>(), Err(FindError::Job { byte: 12, .. })));
-        assert!(matches!("names=a[".parse::<Find>(), Err(FindError::Names { byte: 6, .. })));
+        assert!(matches!("jobid-alloc=x-".parse::<Find>(), Err(ExpressionError::Job { byte: 12, .. })));
+        assert!(matches!("names=a[".parse::<Find>(), Err(ExpressionError::Names { byte: 6, .. })));
         let deep = format!("{}status=up{}", "(".repeat(70), ")".repeat(70));
-        assert_eq!(deep.parse::<Find>(), Err(FindError::Depth { byte: 64 }));
+        assert_eq!(deep.parse::<Find>(), Err(ExpressionError::Depth { byte: 64 }));
     }
 }
