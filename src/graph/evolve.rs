@@ -2,6 +2,7 @@
 
 use super::build::{Builder, Built, Draft, DraftTarget, Numbering};
 use super::names::{KindId, SubsystemId, Symbol};
+use super::ranks::Ranks;
 use super::store::{Graph, NONE};
 use super::uniq::UniqIds;
 use super::{GraphError, Properties};
@@ -105,9 +106,13 @@ impl Graph {
                 builder.targets.push(DraftTarget { draft, rank: target.rank, host: target.host.clone(), id: None });
             }
         }
-        let Built { graph, places } = builder.finish()?;
+        let Built { mut graph, places } = builder.finish()?;
         let old = VertexMap { new: places[..self.len()].iter().map(|v| v.0).collect() };
         let added = VertexMap { new: images.iter().map(|&draft| places[draft as usize].0).collect() };
+        let kept = self.vertices().map(|v| (VertexId(old.new[v.index()]), self.given_rank(v)));
+        let came = addition.vertices().zip(&images).filter(|(_, draft)| **draft as usize >= self.len());
+        let came = came.map(|(v, &draft)| (places[draft as usize], addition.given_rank(v)));
+        graph.ranks = Ranks::of(&graph, kept.chain(came));
         Ok(Extended { graph, old, added })
     }
 
@@ -116,9 +121,12 @@ impl Graph {
     pub fn without(&self, gone: &TargetSet) -> (Graph, VertexMap) {
         let removed = self.copy_without(gone).and_then(|(builder, new)| Ok((builder.finish()?, new)));
         match removed {
-            Ok((Built { graph, places }, drafts)) => {
+            Ok((Built { mut graph, places }, drafts)) => {
                 let place = |draft: u32| if draft == NONE { NONE } else { places[draft as usize].0 };
-                (graph, VertexMap { new: drafts.into_iter().map(place).collect() })
+                let map = VertexMap { new: drafts.into_iter().map(place).collect() };
+                let ranks = self.vertices().filter_map(|v| Some((map.get(v)?, self.given_rank(v))));
+                graph.ranks = Ranks::of(&graph, ranks);
+                (graph, map)
             }
             // Less of a valid graph is a valid graph.
             Err(error) => unreachable!("{error}"),

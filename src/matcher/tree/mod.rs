@@ -16,6 +16,7 @@ mod error;
 mod find;
 mod options;
 mod outcome;
+mod write;
 
 pub use engine::Engine;
 pub use error::{CancelError, EngineError, FindError, MatchError, MatchFailure, UpdateError};
@@ -24,3 +25,4 @@ pub use options::{Options, Policy, PruneFilters, SUBSYSTEM_SETS, Traverser};
 pub use outcome::{
     CancelPart, Cancelled, FilterCount, Grant, Granted, Matched, Mode, Operation, Source, Status, Visits,
 };
+pub use write::{Format, PropertiesOf, Written};
