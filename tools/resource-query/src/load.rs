@@ -43,7 +43,11 @@ pub(crate) fn load(options: &Options) -> Result<Loaded, LoadError> {
             Ok(plain(Graph::from_hwloc([(0, &topology)], &allowed).map_err(|error| bad(path, &error))?.0))
         }
         LoadFormat::Jgf | LoadFormat::JgfShorthand => {
-            let jgf = jgf(path)?;
+            let mut jgf = jgf(path)?;
+            if !options.right {
+                // Fluxion's reader of JGF loses units.
+                jgf.nodes.iter_mut().for_each(|node| node.unit.clear());
+            }
             let (graph, _) = Graph::from_jgf(&jgf).map_err(|error| bad(path, &error))?;
             let down = jgf.nodes.iter().filter(|node| node.status == JgfStatus::Down);
             let down = down.filter_map(|node| node.paths.get(CONTAINMENT).cloned()).collect();

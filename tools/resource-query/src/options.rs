@@ -369,7 +369,8 @@ mod tests {
 
     #[test]
     fn options_stand_in_any_form() {
-        let options = parse("-ed -Phigh --match-f rv1 --prune-filters=ALL:core -p ALL:gpu -f jgf -tout -r 400000").unwrap();
+        let options =
+            parse("-ed -Phigh --match-f rv1 --prune-filters=ALL:core -p ALL:gpu -f jgf -tout -r 400000").unwrap();
         let expected = Options {
             elapse: true,
             no_prompt: true,

@@ -79,6 +79,7 @@ impl Lite {
 
 fn children(cores: &Idset, gpus: &Idset) -> String {
     let members = [("core", cores), ("gpu", gpus)];
-    let members = members.into_iter().filter(|(_, ids)| !ids.is_empty()).map(|(kind, ids)| format!(r#""{kind}": "{ids}""#));
+    let members =
+        members.into_iter().filter(|(_, ids)| !ids.is_empty()).map(|(kind, ids)| format!(r#""{kind}": "{ids}""#));
     format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
 }
