@@ -15,6 +15,7 @@ mod engine;
 mod error;
 mod options;
 mod outcome;
+mod sort;
 
 pub use engine::Engine;
 pub use error::{CancelError, EngineError, FindError, MatchError, MatchFailure, UpdateError};
