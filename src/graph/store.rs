@@ -1,6 +1,7 @@
 //! The graph itself and the index of its containment tree.
 
 use super::names::{KindId, Names, SubsystemId, Symbol};
+use super::ranks::Ranks;
 use super::target::Targets;
 use super::uniq::UniqIds;
 use crate::base::VertexId;
@@ -48,6 +49,7 @@ pub struct Graph {
     pub(super) depth_at: Vec<u32>,
     pub(super) target_at: Vec<u32>,
     pub(super) uniq_at: UniqIds,
+    pub(super) ranks: Ranks,
     pub(super) by_kind: Vec<KindIndex>,
     /// Vertices from here on are in no containment tree.
     pub(super) contained: u32,

@@ -154,7 +154,10 @@ impl Engine {
             let here = freed.entry(rank.into()).or_default();
             here.note_top(self.graph.path(target.vertex).len(), target.vertex);
             let held = self.jobs.get(&job).map(|record| record.vertices.clone()).unwrap_or_default();
-            for v in held.into_iter().filter(|&v| self.graph.given_rank(v) == i64::from(rank)) {
+            for v in held {
+                if self.graph.given_rank(v) != i64::from(rank) {
+                    continue;
+                }
                 if let Some(part) = self.clear(v, job) {
                     *here.counts.entry(self.ty(v)).or_default() += part.amount;
                 }
@@ -321,8 +324,7 @@ impl Engine {
         for (v, sums) in below {
             let ty = self.ty(v);
             let counted = self.has_filter(v) && sums.keys().any(|&ty| self.filters.is_counted(ty));
-            let amounts: Vec<i64> =
-                self.filters.at(ty).iter().map(|ty| sums.get(ty).copied().unwrap_or(0)).collect();
+            let amounts: Vec<i64> = self.filters.at(ty).iter().map(|ty| sums.get(ty).copied().unwrap_or(0)).collect();
             let plan = self.plan_mut(v);
             plan.free_below(job);
             if counted {

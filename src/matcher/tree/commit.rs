@@ -56,8 +56,7 @@ struct Commit<'a> {
 impl Engine {
     /// Grants a choice, and plans it unless it is a question.
     pub(super) fn commit(&mut self, choice: &Choice, allocation: Allocation, whole: &[bool]) -> Grant {
-        let mut commit =
-            Commit { choice, allocation, whole, grant: Grant::default(), touched: BTreeSet::new() };
+        let mut commit = Commit { choice, allocation, whole, grant: Grant::default(), touched: BTreeSet::new() };
         let root = self.topology.roots[LEAD];
         let visit = Visit {
             v: root,
@@ -140,7 +139,10 @@ impl Commit<'_> {
         let graph = &engine.graph;
         if whole {
             let all = engine.topology.children(graph, v, lead).into_iter();
-            return all.filter(|&child| engine.topology.parent(graph, child) == Some(v)).map(|c| (c, graph.size(c), true)).collect();
+            return all
+                .filter(|&child| engine.topology.parent(graph, child) == Some(v))
+                .map(|c| (c, graph.size(c), true))
+                .collect();
         }
         let marks = &self.choice.marks;
         if engine.topology.is_tree {
@@ -211,7 +213,17 @@ impl Commit<'_> {
         }
         let edge = parent.map(|parent| (parent, engine.topology.subsystems[LEAD]));
         let (whole, counts) = (packed && engine.graph.subtree(v).len() > 1, Vec::new());
-        self.grant.vertices.push(Granted { vertex: v, needs, exclusive, exclusive_parent, whole, level, edge, label, counts });
+        self.grant.vertices.push(Granted {
+            vertex: v,
+            needs,
+            exclusive,
+            exclusive_parent,
+            whole,
+            level,
+            edge,
+            label,
+            counts,
+        });
     }
 }
 

@@ -18,6 +18,11 @@ const COMPAT_HORIZON: i64 = 3_153_600_000;
 const HORIZON: i64 = i64::MAX / 4;
 const MICROS: i64 = 1_000_000;
 
+/// A time after all that is planned.
+pub(super) const fn after_all() -> i64 {
+    HORIZON
+}
+
 /// A resource graph with everything that is planned on it.
 #[derive(Clone, Debug)]
 pub struct Engine {

@@ -163,22 +163,3 @@ pub enum CancelError {
         found: String,
     },
 }
-
-/// Why an expression is none.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum FindError {
-    /// The text is no expression.
-    #[error("invalid criteria: {text}: expected {expected}")]
-    Syntax {
-        /// The text.
-        text: String,
-        /// What should stand there.
-        expected: &'static str,
-    },
-    /// The job has nothing counted on a vertex that was asked about.
-    #[error("span missing in job2span for vertex: {vertex}")]
-    NoSpan {
-        /// The vertex.
-        vertex: String,
-    },
-}

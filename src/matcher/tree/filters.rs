@@ -93,7 +93,9 @@ impl Filters {
 
 fn add_pair(pairs: &mut Pairs, anchor: Option<Ty>, counted: Ty) {
     match anchor {
-        None => pairs.values_mut().for_each(|known| drop(known.remove(&counted))),
+        None => pairs.values_mut().for_each(|known| {
+            known.remove(&counted);
+        }),
         Some(_) if pairs.get(&None).is_some_and(|known| known.contains(&counted)) => return,
         Some(_) => {}
     }
@@ -136,11 +138,7 @@ fn walk_totals(
         sums: BTreeMap<Ty, i64>,
     }
     let id = topology.subsystems[subsystem];
-    let open = |v| Open {
-        v,
-        children: topology.children(graph, v, id).into_vec().into_iter(),
-        sums: BTreeMap::new(),
-    };
+    let open = |v| Open { v, children: topology.children(graph, v, id).into_vec().into_iter(), sums: BTreeMap::new() };
     let mut seen = vec![false; graph.len()];
     let mut found = Vec::new();
     let root = topology.roots[subsystem];

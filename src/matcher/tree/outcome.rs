@@ -5,7 +5,6 @@ use crate::formats::idset::Idset;
 use crate::formats::jgf::Jgf;
 use crate::formats::r::R;
 use crate::graph::SubsystemId;
-use std::str::FromStr;
 
 /// What to do with a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,6 +96,8 @@ pub struct Granted {
     pub exclusive: bool,
     /// Whether what contains it in this grant is taken for itself.
     pub exclusive_parent: bool,
+    /// Whether all that is inside goes with it though it is not listed; never with [`super::Options::compat`].
+    pub whole: bool,
     /// How deep it stands, from 1 for the root.
     pub level: u32,
     /// Where the edge comes from that leads to it, and in which subsystem; none for the root.
@@ -153,18 +154,4 @@ pub enum Status {
     Up,
     /// It does not; what runs there runs on.
     Down,
-}
-
-/// A condition on vertices, such as `sched-now=allocated and (status=up or names=node1)`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Find {
-    pub(super) text: String,
-}
-
-impl FromStr for Find {
-    type Err = super::error::FindError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Find { text: text.to_owned() })
-    }
 }

@@ -62,7 +62,9 @@ impl Engine {
         };
         let takes = |v: VertexId| UpdateError::Taken { vertex: self.graph.vertex(v).name().into_owned() };
         for &v in taken.pools.iter().chain(&taken.shared) {
-            if self.free(v, from, until) < self.graph.size(v) || (!self.options.compat && self.is_inside_taken(v, from, until)) {
+            if self.free(v, from, until) < self.graph.size(v)
+                || (!self.options.compat && self.is_inside_taken(v, from, until))
+            {
                 return Err(takes(v));
             }
         }
@@ -114,8 +116,7 @@ impl Engine {
             }
         }
         for edge in &jgf.edges {
-            let unknown =
-                || UpdateError::Edge { source_id: edge.source.clone(), target_id: edge.target.clone() };
+            let unknown = || UpdateError::Edge { source_id: edge.source.clone(), target_id: edge.target.clone() };
             let (source, target) = nodes.get(&*edge.source).zip(nodes.get(&*edge.target)).ok_or_else(unknown)?;
             if source.is_root {
                 taken.has_root = true;
@@ -152,7 +153,9 @@ impl Engine {
             let by_path = finder.at(self, &format!("{root_path}/{host}"));
             let by_rank = || graph.target_by_rank(entry.rank).and_then(|id| graph.target(id)).map(|t| t.vertex);
             let node = match by_path {
-                None if !self.options.compat => by_rank().filter(|&v| host.is_empty() || graph.vertex(v).name() == host),
+                None if !self.options.compat => {
+                    by_rank().filter(|&v| host.is_empty() || graph.vertex(v).name() == host)
+                }
                 found => found,
             };
             let right = |v: &VertexId| graph.kind(*v) == KindId::NODE && graph.given_rank(*v) == i64::from(entry.rank);

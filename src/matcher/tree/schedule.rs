@@ -73,13 +73,9 @@ impl Engine {
         }
         if operation == Operation::Satisfiability {
             return match self.ever(&request, complaint) {
-                Some(_) => Ok(Matched {
-                    at,
-                    end: at,
-                    mode: Mode::Matched,
-                    grant: Grant::default(),
-                    visits: self.visits,
-                }),
+                Some(_) => {
+                    Ok(Matched { at, end: at, mode: Mode::Matched, grant: Grant::default(), visits: self.visits })
+                }
                 None => Err(self.unsatisfiable(&request)),
             };
         }
@@ -116,7 +112,9 @@ impl Engine {
         let length = match spec.attributes.system.duration {
             None => self.horizon(),
             Some(limit) if limit.is_infinite() => self.horizon(),
-            Some(limit) if self.options.compat => limit.micros().div_euclid(1_000_000) + i64::from(limit.micros() % 1_000_000 > 0),
+            Some(limit) if self.options.compat => {
+                limit.micros().div_euclid(1_000_000) + i64::from(limit.micros() % 1_000_000 > 0)
+            }
             Some(limit) => limit.micros().max(1),
         };
         if length > self.horizon() {
@@ -129,13 +127,20 @@ impl Engine {
         let mut whole = vec![false; self.types.len()];
         whole[Ty::NODE.index()] = self.options.policy.is_node_exclusive();
         note_exclusive(&specs, &mut whole);
-        let variants = if mixed { variants::expand(&specs).ok_or_else(|| invalid("too many alternatives"))? } else { vec![specs] };
+        let variants =
+            if mixed { variants::expand(&specs).ok_or_else(|| invalid("too many alternatives"))? } else { vec![specs] };
         let constraint = spec.attributes.system.constraints.as_ref();
         Ok(Request { variants, needs, constraint, whole, now, length })
     }
 
     /// Matches at one time. Counts visits: as the first of this request, or on top.
-    fn select(&self, request: &Request<'_>, from: i64, purpose: Purpose, complaint: &mut String) -> (Option<Choice>, Visits) {
+    fn select(
+        &self,
+        request: &Request<'_>,
+        from: i64,
+        purpose: Purpose,
+        complaint: &mut String,
+    ) -> (Option<Choice>, Visits) {
         let until = from.saturating_add(request.length);
         let query =
             Query { now: request.now, from, until, purpose, constraint: request.constraint, whole: &request.whole };
@@ -199,7 +204,9 @@ impl Engine {
         match operation {
             Operation::Allocate | Operation::WithoutAllocating | Operation::Satisfiability => Err(No::Busy),
             Operation::AllocateWithSatisfiability => Err(self.busy_or_never(request, complaint)),
-            Operation::AllocateOrElseReserve | Operation::WithoutAllocatingFuture => self.later(operation, request, complaint),
+            Operation::AllocateOrElseReserve | Operation::WithoutAllocatingFuture => {
+                self.later(operation, request, complaint)
+            }
         }
     }
 

@@ -29,8 +29,13 @@ impl Engine {
     /// The vertices that satisfy a condition, with all that contain them. `now` is the time that counts of filters
     /// are asked for.
     pub fn find(&self, condition: &Find, now: Timestamp) -> Grant {
-        let mut search =
-            Search { engine: self, find: condition, now: self.ticks(now), seen: FastSet::default(), grant: Grant::default() };
+        let mut search = Search {
+            engine: self,
+            find: condition,
+            now: self.ticks(now),
+            seen: FastSet::default(),
+            grant: Grant::default(),
+        };
         search.visit(self.topology.roots[LEAD], None, 1, &Above::default());
         search.grant
     }
@@ -127,7 +132,7 @@ impl Search<'_> {
             };
             counts.push((engine.types.name(ty).to_owned(), FilterCount { used, total }));
         }
-        counts.sort();
+        counts.sort_by(|a, b| a.0.cmp(&b.0));
         Some(counts)
     }
 }

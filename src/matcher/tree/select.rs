@@ -278,7 +278,8 @@ impl<'e> Walk<'e> {
     /// Whether there is at least one vertex of each part of a slot directly below.
     fn has_parts_of(&self, v: VertexId, slot: &Spec) -> bool {
         let engine = self.engine;
-        let has = |part: &Spec| engine.types.kind(part.ty).is_some_and(|k| engine.topology.has_child(&engine.graph, v, k));
+        let has =
+            |part: &Spec| engine.types.kind(part.ty).is_some_and(|k| engine.topology.has_child(&engine.graph, v, k));
         slot.with.iter().all(has)
     }
 
@@ -373,7 +374,11 @@ impl<'e> Walk<'e> {
                 let simple = plain && there == graph.size_in(v, kind);
                 let shares = there / spec.choose(there).max(1);
                 let enough = spec.choose(there) > 0;
-                (simple && engine.topology.only_below(kind, graph.kind(v))).then_some(if enough { least.min(shares) } else { 0 })
+                (simple && engine.topology.only_below(kind, graph.kind(v))).then_some(if enough {
+                    least.min(shares)
+                } else {
+                    0
+                })
             })
         };
         match next {
