@@ -82,7 +82,7 @@ impl Graph {
     /// [`GraphError::DuplicateRank`] where a new target has the rank of another, [`GraphError::NestedTarget`],
     /// [`GraphError::TooManyVertices`], [`GraphError::SizeOverflow`].
     pub fn extend(&self, addition: &Graph) -> Result<Extended, GraphError> {
-        let mut builder = self.copy_without(&TargetSet::new())?.0;
+        let mut builder = self.copy_without(&|_| false)?.0;
         let images = overlay(self, addition, &mut builder)?;
         self.number_added(addition, &images, &mut builder);
         let known: FastSet<(u32, u32, SubsystemId)> = builder.edges.iter().copied().collect();
@@ -119,6 +119,16 @@ impl Graph {
     /// A new version without some targets and all that is in them. What contained them stays, even if nothing is
     /// left in it. Targets that this version does not have are passed over.
     pub fn without(&self, gone: &TargetSet) -> (Graph, VertexMap) {
+        self.without_where(&|v| self.target_of(v).is_some_and(|id| gone.contains(id)))
+    }
+
+    /// A new version without some vertices and all that is in them.
+    pub fn without_subtrees(&self, roots: &[VertexId]) -> (Graph, VertexMap) {
+        self.without_where(&|v| roots.iter().any(|&root| self.is_in(v, root)))
+    }
+
+    /// A new version without the vertices of which `gone` is true, which is true too of what is in them.
+    fn without_where(&self, gone: &dyn Fn(VertexId) -> bool) -> (Graph, VertexMap) {
         let removed = self.copy_without(gone).and_then(|(builder, new)| Ok((builder.finish()?, new)));
         match removed {
             Ok((Built { mut graph, places }, drafts)) => {
@@ -146,15 +156,15 @@ impl Graph {
         }
     }
 
-    /// A builder of the next version with all vertices but those of some targets, and the drafts of all vertices.
-    fn copy_without(&self, gone: &TargetSet) -> Result<(Builder, Vec<u32>), GraphError> {
+    /// A builder of the next version with all vertices but some, and the drafts of all vertices.
+    fn copy_without(&self, gone: &dyn Fn(VertexId) -> bool) -> Result<(Builder, Vec<u32>), GraphError> {
         let mut builder = Builder::with_names(self.names.clone());
         builder.version = self.version + 1;
         builder.target_bound = self.target_bound;
         builder.reserve(self.len())?;
         let mut drafts = vec![NONE; self.len()];
         let mut numbers = Vec::with_capacity(self.len());
-        for v in self.vertices().filter(|&v| !self.target_of(v).is_some_and(|id| gone.contains(id))) {
+        for v in self.vertices().filter(|&v| !gone(v)) {
             let record = self.store[NodeIndex::new(v.index())].clone();
             let draft = builder.add_unlinked(Draft { kind: self.kind(v), size: self.size(v), record })?;
             if self.is_contained(v) {

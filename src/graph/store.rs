@@ -168,6 +168,16 @@ impl Graph {
         self.names.kinds.len()
     }
 
+    /// All kinds that the graph has words for, well-known ones first.
+    pub fn kinds(&self) -> impl Iterator<Item = KindId> + use<> {
+        (0..self.names.kinds.len() as u32).map(KindId)
+    }
+
+    /// How many edges of all subsystems there are.
+    pub fn edge_count(&self) -> usize {
+        self.store.edge_count()
+    }
+
     /// The number of a kind, if the graph knows the word.
     pub fn kind_id(&self, name: &str) -> Option<KindId> {
         self.names.kinds.find(name).map(KindId)

@@ -1,22 +1,69 @@
 //! The engine itself: the graph, what changes beside it, and what is planned.
 
-use super::error::{CancelError, EngineError, FindError, MatchError, MatchFailure, UpdateError};
-use super::find::Find;
+use super::error::EngineError;
+use super::filters::Filters;
 use super::options::Options;
-use super::outcome::{CancelPart, Cancelled, Grant, Matched, Operation, Source, Status, Visits};
-use crate::base::{Duration, JobId, Timestamp, VertexId};
-use crate::formats::idset::Idset;
-use crate::formats::jgf::Jgf;
-use crate::formats::jobspec::Jobspec;
-use crate::graph::Graph;
-use std::collections::BTreeMap;
+use super::outcome::{Status, Visits};
+use super::topology::Topology;
+use super::types::{Ty, Types};
+use crate::base::{FastMap, JobId, Timestamp, VertexId};
+use crate::graph::{Graph, Properties};
+use crate::planner::vertex::VertexPlan;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// Fluxion plans for a hundred years.
+const COMPAT_HORIZON: i64 = 3_153_600_000;
+/// No end in sight, with room to add to it.
+const HORIZON: i64 = i64::MAX / 4;
+const MICROS: i64 = 1_000_000;
+
+/// A time after all that is planned.
+pub(super) const fn after_all() -> i64 {
+    HORIZON
+}
 
 /// A resource graph with everything that is planned on it.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    graph: Arc<Graph>,
-    options: Options,
+    pub(super) graph: Arc<Graph>,
+    pub(super) options: Options,
+    pub(super) types: Types,
+    pub(super) topology: Topology,
+    pub(super) filters: Filters,
+    /// Only of vertices on which something is planned.
+    pub(super) plans: FastMap<VertexId, Box<VertexPlan>>,
+    pub(super) jobs: BTreeMap<JobId, JobRecord>,
+    /// Allocations by the tick at which they should end.
+    pub(super) ends: BTreeSet<(i64, JobId)>,
+    pub(super) weights: Weights,
+    /// Vertices marked as down.
+    pub(super) down: BTreeSet<VertexId>,
+    /// Fluxion's count of nodes that are up, which drifts; used for compatibility only.
+    pub(super) nodes_up: i64,
+    /// All properties of vertices that differ from those of the graph.
+    pub(super) properties: FastMap<VertexId, BTreeMap<String, String>>,
+    /// Labels of requests on vertices, which Fluxion leaves there; used for compatibility only.
+    pub(super) labels: FastMap<VertexId, String>,
+    /// Visits of the last walks that counted.
+    pub(super) visits: Visits,
+}
+
+/// What a job holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct JobRecord {
+    /// The vertices on which it has a [`crate::planner::vertex::Hold`], each once.
+    pub(super) vertices: BTreeSet<VertexId>,
+    pub(super) end: i64,
+    /// How often its end was put off.
+    pub(super) overruns: u32,
+    pub(super) reserved: bool,
+}
+
+/// The order in which `first` walks down: by what is free below, for vertices on which something is planned.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Weights {
+    pub(super) of: FastMap<VertexId, u64>,
 }
 
 impl Engine {
@@ -25,7 +72,26 @@ impl Engine {
     /// # Errors
     /// [`EngineError::NoRoot`] where the graph lacks a subsystem.
     pub fn new(graph: Arc<Graph>, options: Options) -> Result<Self, EngineError> {
-        Ok(Self { graph, options })
+        let mut types = Types::new(&graph);
+        let topology = Topology::new(&graph, &options)?;
+        let filters = Filters::new(&graph, &mut types, &topology, &options.prune);
+        let nodes_up = graph.of_kind(crate::graph::KindId::NODE).len() as i64;
+        Ok(Self {
+            graph,
+            options,
+            types,
+            topology,
+            filters,
+            plans: FastMap::default(),
+            jobs: BTreeMap::new(),
+            ends: BTreeSet::new(),
+            weights: Weights::default(),
+            down: BTreeSet::new(),
+            nodes_up,
+            properties: FastMap::default(),
+            labels: FastMap::default(),
+            visits: Visits::default(),
+        })
     }
 
     /// The present version of the graph.
@@ -38,120 +104,125 @@ impl Engine {
         &self.options
     }
 
-    /// Answers a request for a job that is to start at `at` or later. A failure changes nothing.
-    ///
-    /// # Errors
-    /// [`MatchFailure`] with the reason and the visits.
-    pub fn match_job(
-        &mut self,
-        _operation: Operation,
-        _job: JobId,
-        _at: Timestamp,
-        _spec: &Jobspec,
-    ) -> Result<Matched, MatchFailure> {
-        let error = MatchError::Invalid { reason: "not supported yet".to_owned() };
-        Err(MatchFailure { error, complaint: String::new(), visits: Visits::default() })
+    /// Whether a job holds or has reserved something.
+    pub fn knows(&self, job: JobId) -> bool {
+        self.jobs.contains_key(&job)
     }
 
-    /// Takes over an allocation that comes from outside: from `at` on if that is 0, else a reservation by that name.
-    ///
-    /// # Errors
-    /// See [`UpdateError`]; then nothing is changed.
-    pub fn update(
-        &mut self,
-        job: JobId,
-        _at: Timestamp,
-        _duration: Duration,
-        _source: Source<'_>,
-    ) -> Result<Matched, UpdateError> {
-        Err(UpdateError::KnownJob(job))
-    }
-
-    /// Gives back all that a job holds.
-    ///
-    /// # Errors
-    /// [`CancelError::UnknownJob`].
-    pub fn cancel(&mut self, job: JobId) -> Result<Cancelled, CancelError> {
-        Err(CancelError::UnknownJob(job))
-    }
-
-    /// Gives back a part of what a job holds; with the last part that has a rank goes what has none.
-    ///
-    /// # Errors
-    /// See [`CancelError`].
-    pub fn cancel_part(&mut self, job: JobId, _part: CancelPart<'_>) -> Result<Cancelled, CancelError> {
-        Err(CancelError::UnknownJob(job))
-    }
-
-    /// The vertices that satisfy a condition, with all that contain them. `now` is the time that counts of filters
-    /// are asked for.
-    ///
-    /// # Errors
-    /// [`FindError::NoSpan`].
-    pub fn find(&self, _condition: &Find, _now: Timestamp) -> Result<Grant, FindError> {
-        Ok(Grant::default())
+    /// On how many vertices something is planned.
+    pub fn planned_vertices(&self) -> usize {
+        self.plans.len()
     }
 
     /// All vertices with a path, of any subsystem, in order.
     pub fn vertices_at(&self, path: &str) -> Vec<VertexId> {
-        self.graph.by_path(path).into_iter().collect()
-    }
-
-    /// Marks the vertices with a path, and with them all inside, as taking new work or not.
-    ///
-    /// # Errors
-    /// [`EngineError::UnknownPath`].
-    pub fn set_status(&mut self, path: &str, _status: Status) -> Result<(), EngineError> {
-        Err(EngineError::UnknownPath { path: path.to_owned() })
-    }
-
-    /// Marks ranks as taking new work or not; ranks that are not there are passed over.
-    pub fn set_status_of_ranks(&mut self, _ranks: &Idset, _status: Status) {}
-
-    /// The mark of the vertex itself; what contains it may be down all the same.
-    pub fn status(&self, _v: VertexId) -> Status {
-        Status::Up
+        self.topology.vertices_at(&self.graph, path)
     }
 
     /// The properties of a vertex: those of the graph, and those set since.
     pub fn properties(&self, v: VertexId) -> BTreeMap<String, String> {
-        self.graph.vertex(v).properties().clone()
+        match self.properties.get(&v) {
+            Some(all) => all.clone(),
+            None => self.graph.vertex(v).properties().clone(),
+        }
+    }
+
+    pub(super) fn has_property(&self, v: VertexId, name: &str) -> bool {
+        match self.properties.get(&v) {
+            Some(all) => all.contains_key(name),
+            None => self.graph.vertex(v).properties().contains_key(name),
+        }
     }
 
     /// Gives a vertex a property.
-    pub fn set_property(&mut self, _v: VertexId, _name: &str, _value: &str) {}
+    pub fn set_property(&mut self, v: VertexId, name: &str, value: &str) {
+        let own = || self.graph.vertex(v).properties().clone();
+        self.properties.entry(v).or_insert_with(own).insert(name.to_owned(), value.to_owned());
+    }
 
     /// Takes a property from a vertex; false if it did not have it.
-    pub fn remove_property(&mut self, _v: VertexId, _name: &str) -> bool {
-        false
+    pub fn remove_property(&mut self, v: VertexId, name: &str) -> bool {
+        let has = self.has_property(v, name);
+        if has {
+            let own = || self.graph.vertex(v).properties().clone();
+            self.properties.entry(v).or_insert_with(own).remove(name);
+        }
+        has
     }
 
-    /// Lays a graph over the present one.
-    ///
-    /// # Errors
-    /// [`EngineError::Graph`].
-    pub fn attach(&mut self, addition: &Jgf) -> Result<(), EngineError> {
-        let (addition, _) = Graph::from_jgf(addition)?;
-        self.graph = Arc::new(self.graph.extend(&addition)?.graph);
-        Ok(())
+    /// Gives the vertices of targets their properties, with the empty value where they have none yet.
+    pub fn add_properties(&mut self, properties: &Properties) {
+        for (name, targets) in properties.iter() {
+            for v in targets.iter().filter_map(|id| self.graph.target(id)).map(|t| t.vertex).collect::<Vec<_>>() {
+                if !self.has_property(v, name) {
+                    self.set_property(v, name, "");
+                }
+            }
+        }
     }
 
-    /// Takes the vertex with a path away, and all inside. Jobs keep what they hold elsewhere.
-    ///
-    /// # Errors
-    /// [`EngineError::UnknownPath`], [`EngineError::RemovesRoot`].
-    pub fn remove(&mut self, path: &str) -> Result<(), EngineError> {
-        Err(EngineError::UnknownPath { path: path.to_owned() })
+    /// The mark of the vertex itself; what contains it may be down all the same.
+    pub fn status(&self, v: VertexId) -> Status {
+        if self.down.contains(&v) { Status::Down } else { Status::Up }
     }
 
-    /// Takes ranks away, and with them what jobs hold there.
-    ///
-    /// # Errors
-    /// [`EngineError::UnknownRank`].
-    pub fn remove_ranks(&mut self, ranks: &Idset) -> Result<(), EngineError> {
-        match ranks.iter().next() {
-            Some(rank) => Err(EngineError::UnknownRank { rank }),
-            None => Ok(()),
+    #[inline]
+    pub(super) fn ty(&self, v: VertexId) -> Ty {
+        self.types.of(self.graph.kind(v))
+    }
+
+    #[inline]
+    pub(super) fn plan(&self, v: VertexId) -> Option<&VertexPlan> {
+        self.plans.get(&v).map(|plan| &**plan)
+    }
+
+    pub(super) fn plan_mut(&mut self, v: VertexId) -> &mut VertexPlan {
+        self.plans.entry(v).or_default()
+    }
+
+    /// How much of a vertex is free all through an interval.
+    #[inline]
+    pub(super) fn free(&self, v: VertexId, from: i64, until: i64) -> u64 {
+        let size = self.graph.size(v);
+        self.plan(v).map_or(size, |plan| size.saturating_sub(plan.pool.most(from, until).max(0) as u64))
+    }
+
+    /// Whether no job uses a vertex, or what is below, at any time of an interval.
+    #[inline]
+    pub(super) fn is_idle(&self, v: VertexId, from: i64, until: i64) -> bool {
+        self.plan(v).is_none_or(|plan| plan.jobs.most(from, until) == 0)
+    }
+
+    /// Ticks in a second: Fluxion plans in whole seconds, we in microseconds.
+    pub(super) fn ticks(&self, t: Timestamp) -> i64 {
+        if self.options.compat { t.micros().div_euclid(MICROS) } else { t.micros().clamp(-HORIZON, HORIZON) }
+    }
+
+    pub(super) fn timestamp(&self, ticks: i64) -> Timestamp {
+        if self.options.compat {
+            Timestamp::from_secs(ticks)
+        } else if ticks >= HORIZON {
+            Timestamp::NEVER
+        } else {
+            Timestamp::from_micros(ticks)
+        }
+    }
+
+    /// The tick at which planning ends.
+    pub(super) fn horizon(&self) -> i64 {
+        if self.options.compat { COMPAT_HORIZON } else { HORIZON }
+    }
+
+    /// Forgets a job on a vertex where it has nothing left.
+    pub(super) fn tidy(&mut self, v: VertexId, job: JobId) {
+        let Some(plan) = self.plans.get_mut(&v) else { return };
+        if plan.tidy(job) {
+            self.plans.remove(&v);
+        } else if plan.holds.contains_key(&job) {
+            return;
+        }
+        if let Some(record) = self.jobs.get_mut(&job) {
+            record.vertices.remove(&v);
         }
     }
 }

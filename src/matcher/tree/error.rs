@@ -163,14 +163,3 @@ pub enum CancelError {
         found: String,
     },
 }
-
-/// Why an expression has no answer.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum FindError {
-    /// The job has nothing counted on a vertex that was asked about.
-    #[error("span missing in job2span for vertex: {vertex}")]
-    NoSpan {
-        /// The vertex.
-        vertex: String,
-    },
-}

@@ -13,13 +13,36 @@
 
 mod engine;
 mod error;
-mod find;
 mod options;
 mod outcome;
+
+mod filters;
+mod topology;
+mod types;
+
+mod score;
+mod sort;
+
+mod schedule;
+mod select;
+mod slots;
+mod state;
+mod variants;
+
+mod commit;
+
+mod cancel;
+mod evolve;
+mod find_vertex;
+mod outside;
+mod status;
+
+mod find;
+mod search;
 mod write;
 
 pub use engine::Engine;
-pub use error::{CancelError, EngineError, FindError, MatchError, MatchFailure, UpdateError};
+pub use error::{CancelError, EngineError, MatchError, MatchFailure, UpdateError};
 pub use find::{ExpressionError, Find, Predicate, Step};
 pub use options::{Options, Policy, PruneFilters, SUBSYSTEM_SETS, Traverser};
 pub use outcome::{

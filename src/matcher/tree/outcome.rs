@@ -96,6 +96,8 @@ pub struct Granted {
     pub exclusive: bool,
     /// Whether what contains it in this grant is taken for itself.
     pub exclusive_parent: bool,
+    /// Whether all that is inside goes with it though it is not listed; never with [`super::Options::compat`].
+    pub whole: bool,
     /// How deep it stands, from 1 for the root.
     pub level: u32,
     /// Where the edge comes from that leads to it, and in which subsystem; none for the root.

@@ -17,10 +17,7 @@ pub(super) fn find(session: &mut Session, words: &[&str], outputs: &mut Outputs<
         return complain(outputs, format_args!("findfind: invalid criteria: {criteria}."));
     };
     let start = Timestamp::from_secs(0);
-    let grant = match session.engine.find(&condition, start) {
-        Ok(grant) => grant,
-        Err(error) => return complain(outputs, format_args!("find: ERROR: {error}")),
-    };
+    let grant = session.engine.find(&condition, start);
     let found = Matched { at: start, end: start, mode: Mode::Matched, grant, visits: Visits::default() };
     outputs.results().write_all(session.written(session.options.format, &found, None).as_bytes())?;
     writeln!(outputs.results(), "{SEPARATOR}\nINFO: EXPRESSION=\"{criteria}\"\n{SEPARATOR}")?;
