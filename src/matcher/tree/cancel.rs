@@ -99,6 +99,12 @@ impl Engine {
 
     /// Takes everything of a job away on one vertex; the pool's part is returned.
     pub(super) fn clear(&mut self, v: VertexId, job: JobId) -> Option<Part> {
+        let below = self.plan(v).and_then(|plan| plan.holds.get(&job)?.below.as_ref());
+        if let Some((from, until)) = below.map(|below| (below.from, below.until))
+            && v == self.topology.roots[LEAD]
+        {
+            self.hear(from, until);
+        }
         let plan = self.plans.get_mut(&v)?;
         let part = plan.free_pool(job);
         plan.uncount(job);
