@@ -1,6 +1,6 @@
 //! Random machines, jobspecs and command sequences, from a seed.
 
-use sluice::formats::grug::{Grug, Pool, Relation};
+use sluice::formats::grug::{Grug, IdRule, Method, Pool, Relation};
 use sluice::graph::{Graph, VertexId};
 use std::fmt::Write;
 
@@ -101,14 +101,15 @@ fn machine(random: &mut Random) -> Machine {
     let mut add = |pools: &mut Vec<Pool>, pool: Pool, source: usize, scale: u64, depth: i32| {
         let target = pools.len();
         pools.push(pool);
-        let mut relation = Relation::multiply(source, target, scale as u32);
-        relation.id.scope = if unique_ids { depth } else { 0 };
-        relations.push(relation);
+        let ids = IdRule { scope: if unique_ids { depth } else { 0 }, ..IdRule::default() };
+        let method = Method::Multiply { scale: scale as u32, ids };
+        relations.push(Relation { method, ..Relation::multiply(source, target, 1) });
         target
     };
     let rack = add(&mut pools, Pool::new("rack"), 0, racks, 0);
     let node = add(&mut pools, Pool::new("node"), rack, nodes, 1);
-    let (holder, depth) = if sockets { (add(&mut pools, Pool::new("socket"), node, per_node, 2), 3) } else { (node, 2) };
+    let (holder, depth) =
+        if sockets { (add(&mut pools, Pool::new("socket"), node, per_node, 2), 3) } else { (node, 2) };
     add(&mut pools, Pool::new("core"), holder, cores, depth);
     if gpus {
         add(&mut pools, Pool::new("gpu"), holder, gpu_count, depth);
