@@ -82,6 +82,19 @@ impl Graph {
     /// [`GraphError::DuplicateRank`] where a new target has the rank of another, [`GraphError::NestedTarget`],
     /// [`GraphError::TooManyVertices`], [`GraphError::SizeOverflow`].
     pub fn extend(&self, addition: &Graph) -> Result<Extended, GraphError> {
+        self.extend_with(addition, false)
+    }
+
+    /// As [`Graph::extend`], but a new vertex that would be a target with the rank of one that is there becomes no
+    /// target. It keeps its [given rank](Graph::given_rank).
+    ///
+    /// # Errors
+    /// As [`Graph::extend`], but for that.
+    pub fn extend_sharing_ranks(&self, addition: &Graph) -> Result<Extended, GraphError> {
+        self.extend_with(addition, true)
+    }
+
+    fn extend_with(&self, addition: &Graph, share_ranks: bool) -> Result<Extended, GraphError> {
         let mut builder = self.copy_without(&|_| false)?.0;
         let images = overlay(self, addition, &mut builder)?;
         self.number_added(addition, &images, &mut builder);
@@ -105,9 +118,11 @@ impl Graph {
         let mut free_rank = ranks(self).max(ranks(addition)).map_or(0, |most| most.saturating_add(1));
         for target in addition.targets_in_order().iter().filter_map(|&id| addition.target(id)) {
             let draft = images[target.vertex.index()];
-            if draft as usize >= self.len() {
+            let given = addition.given_rank(target.vertex) >= 0;
+            let shared = share_ranks && given && self.target_by_rank(target.rank).is_some();
+            if draft as usize >= self.len() && !shared {
                 let mut rank = target.rank;
-                if addition.given_rank(target.vertex) < 0 {
+                if !given {
                     rank = free_rank;
                     free_rank = free_rank.saturating_add(1);
                 }

@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::error::EngineError;
 use super::filters::Filters;
 use super::select::LEAD;
-use super::topology::Topology;
+use super::topology::{Topology, root_in};
 use crate::base::{FastMap, JobId, VertexId};
 use crate::formats::idset::Idset;
 use crate::formats::jgf::{CONTAINMENT, Jgf, JgfStatus};
@@ -17,11 +17,17 @@ impl Engine {
     /// Lays a graph over the present one.
     ///
     /// # Errors
-    /// [`EngineError::Graph`], [`EngineError::NoRoot`]; then nothing is changed.
+    /// [`EngineError::Graph`], [`EngineError::NoRoot`], for Fluxion [`EngineError::SecondRoot`]; then nothing is
+    /// changed.
     pub fn attach(&mut self, addition: &Jgf) -> Result<(), EngineError> {
         let (added, _) = Graph::from_jgf(addition)?;
         let known = self.graph.len();
-        let extended = self.graph.extend(&added)?;
+        let extended = if self.options.compat {
+            self.refuse_second_root(addition)?;
+            self.graph.extend_sharing_ranks(&added)?
+        } else {
+            self.graph.extend(&added)?
+        };
         self.move_to(extended.graph, &extended.old)?;
         let new: BTreeSet<VertexId> = {
             let old: BTreeSet<VertexId> = (0..known as u32).filter_map(|v| extended.old.get(VertexId(v))).collect();
@@ -30,6 +36,26 @@ impl Engine {
         for node in addition.nodes.iter().filter(|node| node.status == JgfStatus::Down) {
             let path = node.paths.get(CONTAINMENT).map_or("", |path| path);
             self.down.extend(self.graph.by_path(path).filter(|v| new.contains(v)));
+        }
+        Ok(())
+    }
+
+    /// A vertex is one of ours if it has one of its paths and the rank; else no path of it may be that of a root.
+    fn refuse_second_root(&self, addition: &Jgf) -> Result<(), EngineError> {
+        for node in &addition.nodes {
+            let mut roots = node.paths.iter().filter(|(_, path)| path.matches('/').count() == 1).peekable();
+            if roots.peek().is_none() {
+                continue;
+            }
+            let is_ours =
+                |path: &String| self.vertices_at(path).into_iter().any(|v| self.graph.given_rank(v) == node.rank);
+            if node.paths.values().any(is_ours) {
+                continue;
+            }
+            let known = |subsystem: &str| self.graph.subsystem_id(subsystem).and_then(|s| root_in(&self.graph, s));
+            if let Some((subsystem, _)) = roots.find(|(subsystem, _)| known(subsystem).is_some()) {
+                return Err(EngineError::SecondRoot { subsystem: subsystem.clone() });
+            }
         }
         Ok(())
     }

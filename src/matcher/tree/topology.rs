@@ -103,7 +103,8 @@ impl Topology {
     }
 }
 
-fn root_in(graph: &Graph, subsystem: SubsystemId) -> Option<VertexId> {
+/// The root of a subsystem: of containment the first, of others the first whose path is a name alone.
+pub(super) fn root_in(graph: &Graph, subsystem: SubsystemId) -> Option<VertexId> {
     if subsystem == SubsystemId::CONTAINMENT {
         return graph.roots().next();
     }

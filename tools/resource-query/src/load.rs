@@ -89,6 +89,20 @@ pub(crate) fn r(path: &Path) -> Result<R, LoadError> {
     R::parse(&text).map_err(|error| bad(path, &error))
 }
 
+/// R as [`r`] reads it, if it names no parts but cores and GPUs. Those are all that R says of a machine, and a job
+/// that holds others is not taken over by half.
+pub(crate) fn r_of_cores_and_gpus(path: &Path) -> Result<R, LoadError> {
+    let r = r(path)?;
+    let text = std::fs::read_to_string(path).map_err(|error| bad(path, &error))?;
+    let json: serde_json::Value = serde_json::from_str(&text).map_err(|error| bad(path, &error))?;
+    let entries = json["execution"]["R_lite"].as_array().into_iter().flatten();
+    let mut parts = entries.filter_map(|entry| entry["children"].as_object()).flat_map(|parts| parts.keys());
+    match parts.find(|part| !matches!(part.as_str(), "core" | "gpu")) {
+        Some(part) => Err(bad(path, &format_args!("expected cores and GPUs, found {part}"))),
+        None => Ok(r),
+    }
+}
+
 fn bad(path: &Path, message: &dyn std::fmt::Display) -> LoadError {
     LoadError { file: path.display().to_string(), message: message.to_string() }
 }
