@@ -79,7 +79,7 @@ impl Engine {
         for v in record.vertices {
             self.clear(v, job);
             if !self.options.compat {
-                self.weigh(v, None);
+                self.weigh_again(v, None);
             }
         }
     }
@@ -319,7 +319,7 @@ impl Engine {
         let before = self.jobs.get(&job).map(|record| record.vertices.clone()).unwrap_or_default();
         for &v in before.iter().filter(|v| !below.contains_key(v)) {
             self.clear(v, job);
-            self.weigh(v, Some(from));
+            self.weigh_again(v, Some(from));
         }
         for (v, sums) in below {
             let ty = self.ty(v);
@@ -334,7 +334,13 @@ impl Engine {
             if let Some(record) = self.jobs.get_mut(&job) {
                 record.vertices.insert(v);
             }
-            self.weigh(v, Some(from));
+            self.weigh_again(v, Some(from));
+        }
+    }
+
+    fn weigh_again(&mut self, v: VertexId, now: Option<i64>) {
+        if let Some(parent) = self.topology.parent(&self.graph, v) {
+            self.weigh(parent, v, now);
         }
     }
 

@@ -124,7 +124,7 @@ impl Commit<'_> {
                 let held_there = self.visit(engine, next, &mut below);
                 if held_there > 0 {
                     if self.allocation.kind != Kind::Question || engine.options.compat {
-                        engine.weigh(child, self.allocation.now);
+                        engine.weigh(v, child, self.allocation.now);
                     }
                     held += held_there;
                 }

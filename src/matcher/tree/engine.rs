@@ -63,7 +63,8 @@ pub(super) struct JobRecord {
 /// The order in which `first` walks down: by what is free below, for vertices on which something is planned.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Weights {
-    pub(super) of: FastMap<VertexId, u64>,
+    /// By where the edge comes from and where it leads.
+    pub(super) of: FastMap<(VertexId, VertexId), u64>,
 }
 
 impl Engine {

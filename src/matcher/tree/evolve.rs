@@ -3,6 +3,7 @@
 use super::engine::Engine;
 use super::error::EngineError;
 use super::filters::Filters;
+use super::outcome::Visits;
 use super::select::LEAD;
 use super::topology::{Topology, root_in};
 use crate::base::{FastMap, JobId, VertexId};
@@ -81,6 +82,7 @@ impl Engine {
         let vertex = |rank| self.graph.target_by_rank(rank).and_then(|id| self.graph.target(id)).map(|t| t.vertex);
         let vertices = ranks.iter().map(|rank| vertex(rank).ok_or(EngineError::UnknownRank { rank }));
         let vertices: Vec<VertexId> = vertices.collect::<Result<_, _>>()?;
+        self.visits = Visits::default();
         self.take_away(&vertices)
     }
 
@@ -121,7 +123,9 @@ impl Engine {
             record.vertices = record.vertices.iter().filter_map(|&v| map.get(v)).collect();
         }
         self.down = self.down.iter().filter_map(|&v| map.get(v)).collect();
-        self.weights.of = moved(std::mem::take(&mut self.weights.of), map);
+        let weights = std::mem::take(&mut self.weights.of).into_iter();
+        let weights = weights.filter_map(|((from, to), weight)| Some(((map.get(from)?, map.get(to)?), weight)));
+        self.weights.of = weights.collect();
         self.properties = moved(std::mem::take(&mut self.properties), map);
         self.labels = moved(std::mem::take(&mut self.labels), map);
         self.graph = Arc::new(graph);

@@ -517,7 +517,7 @@ impl<'e> Walk<'e> {
         let stop = self.stops_on_first();
         let mut children = engine.topology.children(&engine.graph, v, id);
         if stop {
-            engine.sort_by_weight(&mut children, subsystem == LEAD);
+            engine.sort_by_weight(v, &mut children, subsystem == LEAD);
         }
         let mut tallies: BTreeMap<Ty, Shares> = BTreeMap::new();
         if stop {

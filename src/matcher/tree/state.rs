@@ -22,15 +22,15 @@ impl Engine {
     }
 
     /// Puts those first that were never used, then those with most left; the highest number first.
-    pub(super) fn sort_by_weight(&self, children: &mut Children, lead: bool) {
+    pub(super) fn sort_by_weight(&self, parent: VertexId, children: &mut Children, lead: bool) {
         let uniq = |v: VertexId| self.graph.uniq_id(v);
         if !children.is_sorted_by_key(|&v| uniq(v)) {
             children.sort_by_key(|&v| uniq(v));
         }
         children.reverse();
         if lead && !self.weights.of.is_empty() {
-            let weight = |v: &VertexId| self.weights.of.get(v).copied().unwrap_or(u64::MAX);
-            if children.iter().any(|v| self.weights.of.contains_key(v)) {
+            let weight = |v: &VertexId| self.weights.of.get(&(parent, *v)).copied().unwrap_or(u64::MAX);
+            if children.iter().any(|v| self.weights.of.contains_key(&(parent, *v))) {
                 children.sort_by_key(|v| std::cmp::Reverse(weight(v)));
             }
         }
@@ -38,14 +38,14 @@ impl Engine {
 
     /// Notes how much is free below a vertex for which something was just planned. Fluxion looks at its time of the
     /// request, and never again when a job ends.
-    pub(super) fn weigh(&mut self, v: VertexId, now: Option<i64>) {
+    pub(super) fn weigh(&mut self, parent: VertexId, v: VertexId, now: Option<i64>) {
         if !self.options.policy.stops_on_first() || !self.has_filter(v) {
             return;
         }
         let last = self.filters.at(self.ty(v)).len() - 1;
         let used = self.plan(v).is_some_and(|plan| plan.below.get(last).is_some_and(|steps| !steps.is_empty()));
         if !self.options.compat && !used {
-            self.weights.of.remove(&v);
+            self.weights.of.remove(&(parent, v));
             return;
         }
         let free = now.map_or(0, |now| self.free_below(v, last, now, now));
@@ -53,7 +53,7 @@ impl Engine {
         if free == 0 && now.is_some() && !spans {
             return;
         }
-        self.weights.of.insert(v, free.max(0) as u64);
+        self.weights.of.insert((parent, v), free.max(0) as u64);
     }
 
     /// Whether a constraint is satisfied. The host counts as a property, and nothing named in `or` is satisfied, but
