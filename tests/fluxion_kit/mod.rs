@@ -124,11 +124,10 @@ fn machine(random: &mut Random) -> Machine {
 fn options(random: &mut Random, machine: &Machine) -> Vec<String> {
     let (policy, format) = (random.pick(&POLICIES), random.pick(&FORMATS));
     let mut options = vec!["-P", policy, "-F", format];
+    let filters = random.pick(&["ALL:core", "ALL:core,ALL:node", "cluster:core,rack:node", "node:core"]);
+    let filters = if machine.gpus && random.percent(50) { format!("{filters},ALL:gpu") } else { filters.to_owned() };
     if random.percent(40) {
-        options.extend(["-p", random.pick(&["ALL:core", "ALL:core,ALL:node", "cluster:core,rack:node", "node:core"])]);
-        if machine.gpus && random.percent(50) {
-            options.extend(["-p", "ALL:gpu"]);
-        }
+        options.extend(["-p", &filters]);
     }
     options.into_iter().map(str::to_owned).collect()
 }
