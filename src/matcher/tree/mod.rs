@@ -41,6 +41,9 @@ mod find;
 mod search;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 pub use engine::Engine;
 pub use error::{CancelError, EngineError, MatchError, MatchFailure, UpdateError};
 pub use find::{ExpressionError, Find, Predicate, Step};

@@ -95,6 +95,10 @@ impl Engine {
         };
         let allocation = Allocation { job, now: Some(request.now), from, until, kind, planned: false };
         let grant = self.commit(&choice, allocation, &request.whole);
+        if grant.vertices.is_empty() {
+            let reason = "nothing is asked for by a slot or exclusively, so nothing would be held".to_owned();
+            return Err(if self.options.compat { MatchError::Busy } else { MatchError::Invalid { reason } });
+        }
         let mode = match kind {
             Kind::Question => Mode::Matched,
             Kind::Reservation => Mode::Reserved,

@@ -126,7 +126,7 @@ impl<'e> Walk<'e> {
         if found.all().any(|candidates| candidates.qualified == 0) {
             return false;
         }
-        self.settle(&found, true);
+        self.settle(&found, root, true);
         self.choice.root_needs = needs;
         self.choice.root_exclusive = passed_exclusive;
         true
@@ -179,7 +179,7 @@ impl<'e> Walk<'e> {
         let score = found.score;
         if score > UNMET && !whole {
             if found.settled {
-                self.settle(&found, false);
+                self.settle(&found, v, !self.compat());
             } else {
                 up.merge(found);
             }
@@ -459,8 +459,9 @@ impl<'e> Walk<'e> {
         true
     }
 
-    /// Marks what was chosen here. At the root also what lies between and is not chosen among.
-    fn settle(&mut self, found: &Scoring, at_root: bool) {
+    /// Marks what was chosen at `top`; also what lies between and is not chosen among, which Fluxion does at the root
+    /// only, so that it loses what it found.
+    fn settle(&mut self, found: &Scoring, top: VertexId, between: bool) {
         for (_, candidates) in found.types(LEAD) {
             if candidates.chosen == 0 {
                 continue;
@@ -469,17 +470,17 @@ impl<'e> Walk<'e> {
                 for edge in &group.edges {
                     let mark = Mark { from: edge.from, needs: edge.count, exclusive: edge.exclusive };
                     self.choice.marks.insert(edge.to, mark);
-                    if at_root {
-                        self.settle_above(found, edge.from);
+                    if between {
+                        self.settle_between(found, top, edge.from);
                     }
                 }
             }
         }
     }
 
-    fn settle_above(&mut self, found: &Scoring, mut v: VertexId) {
+    fn settle_between(&mut self, found: &Scoring, top: VertexId, mut v: VertexId) {
         let engine = self.engine;
-        while let Some(parent) = engine.topology.parent(&engine.graph, v) {
+        while let Some(parent) = engine.topology.parent(&engine.graph, v).filter(|_| v != top) {
             if self.choice.marks.get(&v).is_some_and(|mark| mark.from == parent) {
                 break;
             }
