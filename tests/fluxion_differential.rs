@@ -44,7 +44,7 @@ fn theirs(tool: &Path, directory: &Path, scenario: &Scenario) -> Option<String> 
         .arg(PATIENCE)
         .arg(tool)
         .arg("-L")
-        .arg(directory.join("graph.graphml"))
+        .arg(directory.join("graph"))
         .args(&scenario.options)
         .arg("-t")
         .arg(&output)
@@ -59,7 +59,7 @@ fn theirs(tool: &Path, directory: &Path, scenario: &Scenario) -> Option<String> 
 }
 
 fn ours(directory: &Path, scenario: &Scenario) -> String {
-    let graph = directory.join("graph.graphml").to_string_lossy().into_owned();
+    let graph = directory.join("graph").to_string_lossy().into_owned();
     let arguments = ["-L".to_owned(), graph].into_iter().chain(scenario.options.iter().cloned());
     let Ok(Parsed::Run { options, .. }) = Options::parse(arguments) else { panic!("options that are understood") };
     let mut session = Session::new(*options).unwrap();
@@ -96,7 +96,7 @@ fn compare(tool: &Path, seed: u64, keep: bool) -> Outcome {
     let directory = std::env::temp_dir().join(format!("sluice-differential-{}-{seed}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let scenario = scenario(seed, directory.to_str().unwrap());
-    std::fs::write(directory.join("graph.graphml"), &scenario.graphml).unwrap();
+    std::fs::write(directory.join("graph"), &scenario.graph).unwrap();
     std::fs::write(directory.join("commands"), &scenario.commands).unwrap();
     for (file, text) in &scenario.jobspecs {
         std::fs::write(file, text).unwrap();

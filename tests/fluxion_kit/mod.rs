@@ -1,5 +1,6 @@
 //! Random machines, jobspecs and command sequences, from a seed.
 
+use resource_query::{Options, Outputs, Parsed, Session};
 use sluice::formats::grug::{Grug, IdRule, Method, Pool, Relation};
 use sluice::graph::{Graph, VertexId};
 use std::fmt::Write;
@@ -37,7 +38,8 @@ impl Random {
 
 /// One sequence: a machine, jobspecs, and what is done.
 pub struct Scenario {
-    pub graphml: String,
+    /// GraphML of a recipe, or JGF.
+    pub graph: String,
     /// Options but `-L` and `-t`.
     pub options: Vec<String>,
     /// By name of the file.
@@ -76,13 +78,29 @@ pub fn scenario(seed: u64, directory: &str) -> Scenario {
     let machine = machine(&mut random);
     let (graph, _) = Graph::from_grug(&machine.grug).unwrap();
     assert!(graph.len() <= 200, "the machine has {} vertices", graph.len());
-    let options = options(&mut random, &machine);
+    let mut options = options(&mut random, &machine);
     let count = random.within(2, 6);
     let jobspecs: Vec<_> =
         (0..count).map(|i| (format!("{directory}/job{i}.yaml"), jobspec(&mut random, &machine))).collect();
     let commands = commands(&mut random, &graph, &jobspecs);
-    let graphml = machine.grug.to_graphml();
-    Scenario { graphml, options, jobspecs, commands, unique_ids: machine.unique_ids }
+    let recipe = machine.grug.to_graphml();
+    let file = format!("{directory}/graph");
+    std::fs::write(&file, &recipe).unwrap();
+    let graph = if random.percent(30) { jgf(&file) } else { recipe };
+    if graph.starts_with('{') {
+        options.extend(["-f".to_owned(), "jgf".to_owned()]);
+    }
+    Scenario { graph, options, jobspecs, commands, unique_ids: machine.unique_ids }
+}
+
+/// The graph of a recipe as JGF, from a session that finds all of it.
+fn jgf(recipe: &str) -> String {
+    let arguments = ["-L", recipe, "-F", "jgf"].map(str::to_owned);
+    let Ok(Parsed::Run { options, .. }) = Options::parse(arguments) else { panic!("options that are understood") };
+    let (mut results, mut console, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    let mut outputs = Outputs::new(Some(&mut results), &mut console, &mut errors);
+    Session::new(*options).unwrap().lines("find status=up", &mut outputs).unwrap();
+    String::from_utf8(results).unwrap().lines().next().unwrap().to_owned()
 }
 
 fn machine(random: &mut Random) -> Machine {
