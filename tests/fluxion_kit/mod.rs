@@ -58,7 +58,8 @@ struct Machine {
     unique_ids: bool,
 }
 
-const POLICIES: [&str; 8] = ["high", "low", "first", "hinode", "lonode", "hinodex", "lonodex", "firstnodex"];
+const POLICIES: [&str; 9] =
+    ["high", "low", "first", "hinode", "lonode", "hinodex", "lonodex", "firstnodex", "locality"];
 const FORMATS: [&str; 4] = ["simple", "simple", "jgf", "rv1_nosched"];
 const FIND: [&str; 10] = [
     "status=up",
@@ -146,6 +147,9 @@ fn options(random: &mut Random, machine: &Machine) -> Vec<String> {
     let filters = if machine.gpus && random.percent(50) { format!("{filters},ALL:gpu") } else { filters.to_owned() };
     if random.percent(40) {
         options.extend(["-p", &filters]);
+    }
+    if random.percent(15) {
+        options.extend(["-T", "flexible"]);
     }
     options.into_iter().map(str::to_owned).collect()
 }
@@ -252,7 +256,11 @@ fn commands(random: &mut Random, graph: &Graph, jobspecs: &[(String, String)]) -
                 };
                 writeln!(text, "match {operation} {}", random.pick(jobspecs).0)
             }
-            65..82 => writeln!(text, "cancel {}", random.within(1, jobs.max(1))),
+            65..78 => writeln!(text, "cancel {}", random.within(1, jobs.max(1))),
+            78..82 => {
+                jobs += 2;
+                writeln!(text, "multi-match allocate {} {}", random.pick(jobspecs).0, random.pick(jobspecs).0)
+            }
             82..91 => writeln!(text, "set-status {} {}", path(random), random.pick(&["up", "down", "down"])),
             91..93 => writeln!(text, "get-status {}", path(random)),
             _ => writeln!(text, "find {}", random.pick(&FIND)),
