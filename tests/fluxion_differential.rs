@@ -98,7 +98,7 @@ fn compare(tool: &Path, seed: u64, keep: bool) -> Outcome {
     let scenario = scenario(seed, directory.to_str().unwrap());
     std::fs::write(directory.join("graph"), &scenario.graph).unwrap();
     std::fs::write(directory.join("commands"), &scenario.commands).unwrap();
-    for (file, text) in &scenario.jobspecs {
+    for (file, text) in &scenario.files {
         std::fs::write(file, text).unwrap();
     }
     let ours = ours(&directory, &scenario);
