@@ -4,6 +4,7 @@ use super::error::EngineError;
 use super::filters::Filters;
 use super::options::Options;
 use super::outcome::{Status, Visits};
+use super::select::Trace;
 use super::topology::Topology;
 use super::types::{Ty, Types};
 use crate::base::{FastMap, JobId, Timestamp, VertexId};
@@ -45,6 +46,8 @@ pub struct Engine {
     pub(super) properties: FastMap<VertexId, BTreeMap<String, String>>,
     /// Labels of requests on vertices, which Fluxion leaves there; used for compatibility only.
     pub(super) labels: FastMap<VertexId, String>,
+    /// What the last search complained of.
+    pub(super) trace: Trace,
     /// Visits of the last walks that counted.
     pub(super) visits: Visits,
 }
@@ -91,6 +94,7 @@ impl Engine {
             nodes_up,
             properties: FastMap::default(),
             labels: FastMap::default(),
+            trace: Trace::None,
             visits: Visits::default(),
         })
     }

@@ -17,6 +17,20 @@ pub(super) const LEAD: usize = 0;
 /// Others are walked up no further than this, though the graph may go round in circles there.
 const MAX_UPWALK: u32 = 64;
 
+/// What a search complained of last. Fluxion keeps that in `errno`, and sometimes answers with what is left there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Trace {
+    /// Nothing, so that what happened before shows.
+    #[default]
+    None,
+    /// Something is taken, or does not fit here.
+    Busy,
+    /// The parts do not fit together.
+    Never,
+    /// The request contradicts itself, or nothing was there to choose.
+    Invalid,
+}
+
 /// What a request is matched for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Purpose {
@@ -77,6 +91,7 @@ pub(super) struct Walk<'e> {
     pub(super) visits: Visits,
     pub(super) complaint: String,
     pub(super) choice: Choice,
+    pub(super) trace: Trace,
     /// Entered and not ruled out; only where a vertex can be reached twice.
     seen: FastSet<VertexId>,
     /// The share in the score of the nodes above.
@@ -93,6 +108,7 @@ impl<'e> Walk<'e> {
             visits: Visits::default(),
             complaint: String::new(),
             choice: Choice::default(),
+            trace: engine.trace,
             seen: FastSet::default(),
             node_score: 0,
             last_node_score: 0,
@@ -110,26 +126,42 @@ impl<'e> Walk<'e> {
         if !self.down(root, specs, true, &mut passed_exclusive, &mut found) {
             return false;
         }
+        self.settle_all(root, ty, exclusive, passed_exclusive, specs, found).unwrap_or_else(|| {
+            self.trace = Trace::Never;
+            false
+        })
+    }
+
+    /// Chooses at the root; none if the parts do not fit together.
+    fn settle_all(
+        &mut self,
+        root: VertexId,
+        ty: Ty,
+        exclusive: bool,
+        root_exclusive: bool,
+        specs: &[Spec],
+        mut found: Scoring,
+    ) -> Option<bool> {
         let edge = Edge { from: root, to: root, count: found.avail, exclusive };
         let group = Group { is_root: true, ..Group::single(found.score, edge) };
         found.add(LEAD, ty, group);
         if !self.finish_graph(specs, &mut found) {
-            return false;
+            return None;
         }
         let mut needs = 1;
         for spec in specs.iter().filter(|spec| spec.ty == ty) {
             needs = spec.choose(found.avail);
             if needs == 0 {
-                return false;
+                return None;
             }
         }
         if found.all().any(|candidates| candidates.qualified == 0) {
-            return false;
+            return None;
         }
         self.settle(&found, root, true);
         self.choice.root_needs = needs;
-        self.choice.root_exclusive = passed_exclusive;
-        true
+        self.choice.root_exclusive = root_exclusive;
+        Some(true)
     }
 
     fn stops_on_first(&self) -> bool {
@@ -148,11 +180,18 @@ impl<'e> Walk<'e> {
         let fit = self.fit(v, ty, specs, pristine);
         self.visits.preorder += 1;
         let (next, pristine) = match &fit {
-            Fit::None => return false,
+            Fit::None => {
+                self.trace = Trace::Busy;
+                return false;
+            }
             Fit::Resource(next) | Fit::Slot(next, _) => (*next, false),
             Fit::Passed(next) => (*next, pristine),
         };
-        if !self.may_enter(v, ty, wants_all, LEAD, specs) || !self.add_node_score(v, ty) {
+        if !self.may_enter(v, ty, wants_all, LEAD, specs) {
+            self.trace = if contradicts(wants_all, specs, ty) { Trace::Invalid } else { Trace::Busy };
+            return false;
+        }
+        if !self.add_node_score(v, ty) {
             return false;
         }
         if !engine.topology.is_tree {
@@ -174,6 +213,7 @@ impl<'e> Walk<'e> {
         if whole {
             found.score = self.score(v, ty, MET);
         } else if !self.finish_vertex(v, ty, specs, &mut found) {
+            self.trace = Trace::Busy;
             return false;
         }
         let score = found.score;
@@ -574,6 +614,7 @@ impl<'e> Walk<'e> {
     ) -> bool {
         let engine = self.engine;
         if self.upwalk >= MAX_UPWALK || !self.may_enter(v, engine.ty(v), wants_all, subsystem, specs) {
+            self.trace = Trace::Busy;
             return false;
         }
         if v != engine.topology.roots[subsystem] {
@@ -590,6 +631,11 @@ impl<'e> Walk<'e> {
 /// Whether a vertex of a type is asked for by itself and for itself.
 pub(super) fn asks_exclusively(specs: &[Spec], ty: Ty) -> bool {
     specs.iter().any(|spec| spec.ty == ty && spec.exclusive == Some(true))
+}
+
+/// Whether a vertex is asked for together with others inside of what is taken whole.
+fn contradicts(wants_all: bool, specs: &[Spec], ty: Ty) -> bool {
+    wants_all && specs.iter().any(|spec| spec.ty == ty && spec.exclusive == Some(false))
 }
 
 /// Contiguous ranges of scores.

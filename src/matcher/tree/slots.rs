@@ -3,7 +3,7 @@
 //! A slot takes vertices, not units: of a vertex that has more than is asked for nothing is left for the next slot.
 
 use super::score::{Edge, Group, MET, Order, Scoring, Shares};
-use super::select::{LEAD, Walk};
+use super::select::{LEAD, Trace, Walk};
 use super::types::{Spec, Ty};
 use crate::base::{FastMap, VertexId};
 use smallvec::SmallVec;
@@ -27,7 +27,7 @@ impl Walk<'_> {
         if !self.explore(v, LEAD, shape, false, true, &mut found, slots) {
             return;
         }
-        found.choose_all(LEAD, self.slot_order());
+        self.choose_all(&mut found);
         let fit = |part: &Spec| {
             let candidates = found.get(LEAD, part.ty)?;
             let mut shares = Shares::of(part.choose(candidates.qualified));
@@ -41,6 +41,13 @@ impl Walk<'_> {
             Some(groups) => groups.into_iter().for_each(|group| up.add(LEAD, Ty::SLOT, group)),
             None => self.complaint.push_str("dom_slot: not enough slots.\n"),
         }
+    }
+
+    fn choose_all(&mut self, found: &mut Scoring) {
+        if found.types(LEAD).any(|(_, candidates)| candidates.qualified == 0) {
+            self.trace = Trace::Invalid;
+        }
+        found.choose_all(LEAD, self.slot_order());
     }
 
     fn slot_order(&self) -> Order {
@@ -66,7 +73,7 @@ impl Walk<'_> {
         if !self.explore(v, LEAD, &shape, false, true, &mut found, slots) {
             return;
         }
-        found.choose_all(LEAD, self.slot_order());
+        self.choose_all(&mut found);
         let stock: Stock = shape.iter().map(|part| (part.ty, found.of(LEAD, part.ty).qualified)).collect();
         let mut plans = FastMap::default();
         let mut plan = plan_slots(kinds, &stock, slots, &mut plans);
