@@ -111,10 +111,6 @@ impl Session {
         let failure = match self.engine.match_job(operation, JobId(self.next_job), Timestamp::from_secs(0), spec) {
             Ok(matched) => {
                 self.visits = matched.visits;
-                if matched.grant.vertices.is_empty() && operation != Operation::Satisfiability && !self.options.right {
-                    let _ = self.engine.cancel(JobId(self.next_job));
-                    return Ok(Answer::Failed { satisfiable: true });
-                }
                 return Ok(Answer::Matched(matched));
             }
             Err(failure) => failure,
