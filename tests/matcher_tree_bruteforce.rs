@@ -127,7 +127,7 @@ impl World<'_> {
     fn slots(&self, of: usize, ask: Ask, at: Option<(i64, i64)>, marks: bool) -> usize {
         let there = |ty| self.children(of).filter(|&v| self.tree[v - 1].1 == ty && self.usable(v, at, marks)).count();
         let cores = there(1) / ask.cores;
-        if ask.gpus == 0 { cores } else { cores.min(there(2) / ask.gpus) }
+        there(2).checked_div(ask.gpus).map_or(cores, |gpus| cores.min(gpus))
     }
 
     /// Whether a node serves: enough slots, and if it is taken whole, nobody inside.

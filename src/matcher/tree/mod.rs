@@ -23,6 +23,10 @@ mod types;
 mod score;
 mod sort;
 
+mod explore;
+mod fit;
+mod prune;
+mod rank;
 mod schedule;
 mod select;
 mod slots;

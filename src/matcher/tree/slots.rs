@@ -2,6 +2,7 @@
 //!
 //! A slot takes vertices, not units: of a vertex that has more than is asked for nothing is left for the next slot.
 
+use super::explore::Wanted;
 use super::score::{Edge, Group, MET, Order, Scoring, Shares};
 use super::select::{LEAD, Trace, Walk};
 use super::types::{Spec, Ty};
@@ -24,7 +25,8 @@ impl Walk<'_> {
     /// Makes slots of one kind of what is below `v`.
     pub(super) fn slots(&mut self, v: VertexId, shape: &[Spec], slots: u64, up: &mut Scoring) {
         let mut found = Scoring::default();
-        if !self.explore(v, LEAD, shape, false, true, &mut found, slots) {
+        let wanted = Wanted { specs: shape, pristine: false, alone: true, shares: slots };
+        if !self.explore(v, LEAD, wanted, &mut found) {
             return;
         }
         self.choose_all(&mut found);
@@ -70,7 +72,8 @@ impl Walk<'_> {
         }
         let shape: Vec<Spec> = union.into_values().cloned().collect();
         let mut found = Scoring::default();
-        if !self.explore(v, LEAD, &shape, false, true, &mut found, slots) {
+        let wanted = Wanted { specs: &shape, pristine: false, alone: true, shares: slots };
+        if !self.explore(v, LEAD, wanted, &mut found) {
             return;
         }
         self.choose_all(&mut found);

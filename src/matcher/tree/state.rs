@@ -77,7 +77,7 @@ impl Engine {
 
     /// The class of a vertex, 0 being the best.
     pub(super) fn performance_class(&self, v: VertexId) -> i64 {
-        let own = self.properties.get(&v).map_or_else(|| self.graph.vertex(v).properties(), |all| all);
+        let own = self.properties.get(&v).unwrap_or_else(|| self.graph.vertex(v).properties());
         let class = own.get("perf_class").and_then(|text| leading_number(text));
         class.filter(|class| (0..=WORST_CLASS).contains(class)).unwrap_or(WORST_CLASS)
     }
