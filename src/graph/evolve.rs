@@ -72,10 +72,10 @@ impl Graph {
     /// A new version with another graph laid over this one. `addition` may be built from R, JGF or text.
     ///
     /// Trees are compared from the top: a vertex of `addition` is one of this graph if both have the same containing
-    /// vertex, kind, name and rank (or both none); else it is added after the children that are there. Siblings that
+    /// vertex, kind, name and rank (or were given none); else it is added after the children that are there. Siblings that
     /// are alike are paired in order. Two single roots of one kind are the same vertex whatever they are called,
     /// since R always says `cluster0`. Of vertices that are there nothing changes; a target may gain vertices. New
-    /// targets get new numbers in depth-first order. Edges of other subsystems and vertices outside containment are
+    /// targets get new numbers in depth-first order, and ranks if they were given none. Edges of other subsystems and vertices outside containment are
     /// added where they are new; of the latter kind and name decide.
     ///
     /// # Errors
@@ -113,11 +113,20 @@ impl Graph {
                 builder.paths.push((image, subsystem, path.clone()));
             }
         }
+        let ranks =
+            |graph: &Graph| graph.targets_in_order().iter().filter_map(|&id| Some(graph.target(id)?.rank)).max();
+        let mut free_rank = ranks(self).max(ranks(addition)).map_or(0, |most| most.saturating_add(1));
         for target in addition.targets_in_order().iter().filter_map(|&id| addition.target(id)) {
             let draft = images[target.vertex.index()];
-            let shared = share_ranks && self.target_by_rank(target.rank).is_some();
+            let given = addition.given_rank(target.vertex) >= 0;
+            let shared = share_ranks && given && self.target_by_rank(target.rank).is_some();
             if draft as usize >= self.len() && !shared {
-                builder.targets.push(DraftTarget { draft, rank: target.rank, host: target.host.clone(), id: None });
+                let mut rank = target.rank;
+                if !given {
+                    rank = free_rank;
+                    free_rank = free_rank.saturating_add(1);
+                }
+                builder.targets.push(DraftTarget { draft, rank, host: target.host.clone(), id: None });
             }
         }
         let Built { mut graph, places } = builder.finish()?;
@@ -217,6 +226,7 @@ type Key = (KindId, String, Option<u32>);
 
 fn key_of(graph: &Graph, v: VertexId, kind: KindId) -> Key {
     let target = graph.target_of(v).and_then(|id| graph.target(id)).filter(|target| target.vertex == v);
+    let target = target.filter(|_| graph.given_rank(v) >= 0);
     (kind, graph.vertex(v).name().into_owned(), target.map(|target| target.rank))
 }
 

@@ -54,7 +54,12 @@ pub(crate) fn load(options: &Options) -> Result<Loaded, LoadError> {
             Ok(Loaded { graph, properties: Vec::new(), down })
         }
         LoadFormat::Rv1exec | LoadFormat::Rv1execForce => {
-            let (graph, properties) = Graph::from_r(&r(path)?).map_err(|error| bad(path, &error))?;
+            let r = r(path)?;
+            let hosts = r.ranks.iter().filter_map(|entry| entry.host.as_deref());
+            if let Some(host) = hosts.into_iter().find(|host| !has_small_number(host)) {
+                return Err(bad(path, &format_args!("expected a number below 2^63 in the host, found {host}")));
+            }
+            let (graph, properties) = Graph::from_r(&r).map_err(|error| bad(path, &error))?;
             let properties = by_vertex(&graph, &properties);
             Ok(Loaded { graph, properties, down: Vec::new() })
         }
@@ -67,6 +72,12 @@ fn by_vertex(graph: &Graph, properties: &Properties) -> Vec<(VertexId, String)> 
         found.map(|target| (target.vertex, name.to_owned())).collect::<Vec<_>>()
     });
     vertices.collect()
+}
+
+/// Whether the digits at the end of a host are a number that an id can be.
+fn has_small_number(host: &str) -> bool {
+    let digits = &host[host.trim_end_matches(|c: char| c.is_ascii_digit()).len()..];
+    digits.is_empty() || digits.parse::<i64>().is_ok()
 }
 
 /// The types of a list that there are; the others can filter nothing.
