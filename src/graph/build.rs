@@ -2,6 +2,7 @@
 
 use super::GraphError;
 use super::names::{KindId, Names, SubsystemId, Symbol};
+use super::ranks::Ranks;
 use super::store::{Graph, KindIndex, NONE, Record};
 use super::target::{Target, Targets};
 use super::uniq::UniqIds;
@@ -293,6 +294,7 @@ impl Builder {
             depth_at,
             target_at: vec![NONE; total],
             uniq_at,
+            ranks: Ranks::default(),
             by_kind,
             contained: 0,
             paths,

@@ -2,6 +2,7 @@
 
 use super::build::{Builder, Built, Draft, DraftTarget, Numbering};
 use super::names::{KindId, SubsystemId, Symbol};
+use super::ranks::Ranks;
 use super::store::{Graph, NONE};
 use super::uniq::UniqIds;
 use super::{GraphError, Properties};
@@ -71,17 +72,30 @@ impl Graph {
     /// A new version with another graph laid over this one. `addition` may be built from R, JGF or text.
     ///
     /// Trees are compared from the top: a vertex of `addition` is one of this graph if both have the same containing
-    /// vertex, kind, name and rank (or both none); else it is added after the children that are there. Siblings that
+    /// vertex, kind, name and rank (or were given none); else it is added after the children that are there. Siblings that
     /// are alike are paired in order. Two single roots of one kind are the same vertex whatever they are called,
     /// since R always says `cluster0`. Of vertices that are there nothing changes; a target may gain vertices. New
-    /// targets get new numbers in depth-first order. Edges of other subsystems and vertices outside containment are
+    /// targets get new numbers in depth-first order, and ranks if they were given none. Edges of other subsystems and vertices outside containment are
     /// added where they are new; of the latter kind and name decide.
     ///
     /// # Errors
     /// [`GraphError::DuplicateRank`] where a new target has the rank of another, [`GraphError::NestedTarget`],
     /// [`GraphError::TooManyVertices`], [`GraphError::SizeOverflow`].
     pub fn extend(&self, addition: &Graph) -> Result<Extended, GraphError> {
-        let mut builder = self.copy_without(&TargetSet::new())?.0;
+        self.extend_with(addition, false)
+    }
+
+    /// As [`Graph::extend`], but a new vertex that would be a target with the rank of one that is there becomes no
+    /// target. It keeps its [given rank](Graph::given_rank).
+    ///
+    /// # Errors
+    /// As [`Graph::extend`], but for that.
+    pub fn extend_sharing_ranks(&self, addition: &Graph) -> Result<Extended, GraphError> {
+        self.extend_with(addition, true)
+    }
+
+    fn extend_with(&self, addition: &Graph, share_ranks: bool) -> Result<Extended, GraphError> {
+        let mut builder = self.copy_without(&|_| false)?.0;
         let images = overlay(self, addition, &mut builder)?;
         self.number_added(addition, &images, &mut builder);
         let known: FastSet<(u32, u32, SubsystemId)> = builder.edges.iter().copied().collect();
@@ -99,26 +113,53 @@ impl Graph {
                 builder.paths.push((image, subsystem, path.clone()));
             }
         }
+        let ranks =
+            |graph: &Graph| graph.targets_in_order().iter().filter_map(|&id| Some(graph.target(id)?.rank)).max();
+        let mut free_rank = ranks(self).max(ranks(addition)).map_or(0, |most| most.saturating_add(1));
         for target in addition.targets_in_order().iter().filter_map(|&id| addition.target(id)) {
             let draft = images[target.vertex.index()];
-            if draft as usize >= self.len() {
-                builder.targets.push(DraftTarget { draft, rank: target.rank, host: target.host.clone(), id: None });
+            let given = addition.given_rank(target.vertex) >= 0;
+            let shared = share_ranks && given && self.target_by_rank(target.rank).is_some();
+            if draft as usize >= self.len() && !shared {
+                let mut rank = target.rank;
+                if !given {
+                    rank = free_rank;
+                    free_rank = free_rank.saturating_add(1);
+                }
+                builder.targets.push(DraftTarget { draft, rank, host: target.host.clone(), id: None });
             }
         }
-        let Built { graph, places } = builder.finish()?;
+        let Built { mut graph, places } = builder.finish()?;
         let old = VertexMap { new: places[..self.len()].iter().map(|v| v.0).collect() };
         let added = VertexMap { new: images.iter().map(|&draft| places[draft as usize].0).collect() };
+        let kept = self.vertices().map(|v| (VertexId(old.new[v.index()]), self.given_rank(v)));
+        let came = addition.vertices().zip(&images).filter(|(_, draft)| **draft as usize >= self.len());
+        let came = came.map(|(v, &draft)| (places[draft as usize], addition.given_rank(v)));
+        graph.ranks = Ranks::of(&graph, kept.chain(came));
         Ok(Extended { graph, old, added })
     }
 
     /// A new version without some targets and all that is in them. What contained them stays, even if nothing is
     /// left in it. Targets that this version does not have are passed over.
     pub fn without(&self, gone: &TargetSet) -> (Graph, VertexMap) {
+        self.without_where(&|v| self.target_of(v).is_some_and(|id| gone.contains(id)))
+    }
+
+    /// A new version without some vertices and all that is in them.
+    pub fn without_subtrees(&self, roots: &[VertexId]) -> (Graph, VertexMap) {
+        self.without_where(&|v| roots.iter().any(|&root| self.is_in(v, root)))
+    }
+
+    /// A new version without the vertices of which `gone` is true, which is true too of what is in them.
+    fn without_where(&self, gone: &dyn Fn(VertexId) -> bool) -> (Graph, VertexMap) {
         let removed = self.copy_without(gone).and_then(|(builder, new)| Ok((builder.finish()?, new)));
         match removed {
-            Ok((Built { graph, places }, drafts)) => {
+            Ok((Built { mut graph, places }, drafts)) => {
                 let place = |draft: u32| if draft == NONE { NONE } else { places[draft as usize].0 };
-                (graph, VertexMap { new: drafts.into_iter().map(place).collect() })
+                let map = VertexMap { new: drafts.into_iter().map(place).collect() };
+                let ranks = self.vertices().filter_map(|v| Some((map.get(v)?, self.given_rank(v))));
+                graph.ranks = Ranks::of(&graph, ranks);
+                (graph, map)
             }
             // Less of a valid graph is a valid graph.
             Err(error) => unreachable!("{error}"),
@@ -138,15 +179,15 @@ impl Graph {
         }
     }
 
-    /// A builder of the next version with all vertices but those of some targets, and the drafts of all vertices.
-    fn copy_without(&self, gone: &TargetSet) -> Result<(Builder, Vec<u32>), GraphError> {
+    /// A builder of the next version with all vertices but some, and the drafts of all vertices.
+    fn copy_without(&self, gone: &dyn Fn(VertexId) -> bool) -> Result<(Builder, Vec<u32>), GraphError> {
         let mut builder = Builder::with_names(self.names.clone());
         builder.version = self.version + 1;
         builder.target_bound = self.target_bound;
         builder.reserve(self.len())?;
         let mut drafts = vec![NONE; self.len()];
         let mut numbers = Vec::with_capacity(self.len());
-        for v in self.vertices().filter(|&v| !self.target_of(v).is_some_and(|id| gone.contains(id))) {
+        for v in self.vertices().filter(|&v| !gone(v)) {
             let record = self.store[NodeIndex::new(v.index())].clone();
             let draft = builder.add_unlinked(Draft { kind: self.kind(v), size: self.size(v), record })?;
             if self.is_contained(v) {
@@ -185,6 +226,7 @@ type Key = (KindId, String, Option<u32>);
 
 fn key_of(graph: &Graph, v: VertexId, kind: KindId) -> Key {
     let target = graph.target_of(v).and_then(|id| graph.target(id)).filter(|target| target.vertex == v);
+    let target = target.filter(|_| graph.given_rank(v) >= 0);
     (kind, graph.vertex(v).name().into_owned(), target.map(|target| target.rank))
 }
 

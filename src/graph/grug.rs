@@ -8,6 +8,7 @@
 
 use super::build::{Builder, Built, Draft, DraftTarget, MAX_VERTICES, Numbering};
 use super::names::{KindId, SubsystemId, Symbol};
+use super::ranks::Ranks;
 use super::store::{Graph, NONE};
 use super::{GraphError, Properties};
 use crate::base::{FastMap, FastSet};
@@ -36,7 +37,9 @@ impl Graph {
             expansion.make_root(at, pool)?;
             expansion.walk(at, &by_source)?;
         }
-        Ok((expansion.finish()?, Properties::new()))
+        let mut graph = expansion.finish()?;
+        graph.ranks = Ranks::Targets;
+        Ok((graph, Properties::new()))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::build::{Builder, Draft, DraftTarget};
 use super::names::{KindId, Symbol};
+use super::ranks::Ranks;
 use super::store::Graph;
 use super::{GraphError, Properties};
 use crate::formats::hwloc::{AllowList, Hwloc, Part, PartKind};
@@ -44,11 +45,15 @@ impl Graph {
                 open.extend(part.parts.iter().rev().map(|part| (part, below)));
             }
         }
-        Ok((builder.finish()?.graph, Properties::new()))
+        let mut graph = builder.finish()?.graph;
+        graph.ranks = Ranks::Targets;
+        Ok((graph, Properties::new()))
     }
 }
 
-fn node(builder: &mut Builder, host: Option<&str>, rank: u32) -> Draft {
+/// A node by its host: the basename is the host without the number at its end, the id that number, or -1. Without a
+/// host it is `node` with the rank.
+pub(super) fn node(builder: &mut Builder, host: Option<&str>, rank: u32) -> Draft {
     let Some(host) = host else {
         let word = builder.names.symbol("node");
         return Draft::new(KindId::NODE, word, rank.into());

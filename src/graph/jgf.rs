@@ -2,6 +2,7 @@
 
 use super::build::{Builder, Built, Draft, DraftTarget, Numbering};
 use super::names::SubsystemId;
+use super::ranks::Ranks;
 use super::store::{Graph, NONE};
 use super::{GraphError, Properties};
 use crate::base::{FastMap, TargetSet, VertexId};
@@ -31,10 +32,11 @@ impl Graph {
         }
         builder.numbering = Numbering::Given(jgf.nodes.iter().map(|node| node.uniq_id).collect());
         link(&mut builder, jgf, &by_id)?;
-        let Built { graph, places } = builder.finish_choosing(|graph, places| {
+        let Built { mut graph, places } = builder.finish_choosing(|graph, places| {
             keep_odd_paths(graph, jgf, places);
             choose_targets(graph, jgf, places)
         })?;
+        graph.ranks = Ranks::of(&graph, places.iter().copied().zip(jgf.nodes.iter().map(|node| node.rank)));
         let mut properties = Properties::new();
         for (node, &place) in jgf.nodes.iter().zip(&places) {
             if let Some(target) = graph.target_of(place).and_then(|id| graph.target(id)).filter(|t| t.vertex == place) {

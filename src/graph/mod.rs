@@ -28,6 +28,7 @@ mod jgf;
 mod names;
 mod properties;
 mod r;
+mod ranks;
 mod resolve;
 mod store;
 mod target;

@@ -1,6 +1,7 @@
 //! The graph itself and the index of its containment tree.
 
 use super::names::{KindId, Names, SubsystemId, Symbol};
+use super::ranks::Ranks;
 use super::target::Targets;
 use super::uniq::UniqIds;
 use crate::base::VertexId;
@@ -48,6 +49,7 @@ pub struct Graph {
     pub(super) depth_at: Vec<u32>,
     pub(super) target_at: Vec<u32>,
     pub(super) uniq_at: UniqIds,
+    pub(super) ranks: Ranks,
     pub(super) by_kind: Vec<KindIndex>,
     /// Vertices from here on are in no containment tree.
     pub(super) contained: u32,
@@ -164,6 +166,16 @@ impl Graph {
     /// One past the largest [`KindId`].
     pub fn kind_bound(&self) -> usize {
         self.names.kinds.len()
+    }
+
+    /// All kinds that the graph has words for, well-known ones first.
+    pub fn kinds(&self) -> impl Iterator<Item = KindId> + use<> {
+        (0..self.names.kinds.len() as u32).map(KindId)
+    }
+
+    /// How many edges of all subsystems there are.
+    pub fn edge_count(&self) -> usize {
+        self.store.edge_count()
     }
 
     /// The number of a kind, if the graph knows the word.
@@ -295,6 +307,11 @@ impl Graph {
 
     /// The first vertex with this path in the containment tree. Costs a step per sibling on the way.
     pub fn by_path(&self, path: &str) -> Option<VertexId> {
+        self.all_by_path(path).first().copied()
+    }
+
+    /// All vertices with this path in the containment tree, in order: several where siblings have one name.
+    pub fn all_by_path(&self, path: &str) -> Vec<VertexId> {
         let mut open: Vec<(VertexId, &str)> = Vec::new();
         for (&(v, subsystem), given) in &self.paths {
             if subsystem == SubsystemId::CONTAINMENT
@@ -316,15 +333,17 @@ impl Graph {
         if let Some(rest) = path.strip_prefix('/') {
             open.extend(children(None, rest));
         }
-        let mut best: Option<VertexId> = None;
+        let mut found = Vec::new();
         while let Some((v, rest)) = open.pop() {
             if rest.is_empty() {
-                best = Some(best.map_or(v, |b| b.min(v)));
+                found.push(v);
             } else if let Some(rest) = rest.strip_prefix('/') {
                 open.extend(children(Some(v), rest));
             }
         }
-        best
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }
 

@@ -8,6 +8,7 @@ mod classes;
 mod plans;
 mod pool;
 mod profile;
+pub mod vertex;
 
 pub use bits::Bits;
 pub use classes::{ClassId, Classes, NO_CLASS};
