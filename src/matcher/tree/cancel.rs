@@ -37,32 +37,45 @@ impl Engine {
         if !self.knows(job) {
             return Err(CancelError::UnknownJob(job));
         }
+        if self.options.compat {
+            return Ok(self.cancel_as_fluxion(job));
+        }
+        let held = self.jobs.get(&job).map_or(0, |record| record.vertices.len() as u64);
+        self.forget(job);
+        Ok(Cancelled { full: true, visits: Visits { preorder: held, postorder: held } })
+    }
+
+    /// Fluxion's walk: down as far as there are tags. After partial cancels something may stay that it does not reach.
+    fn cancel_as_fluxion(&mut self, job: JobId) -> Cancelled {
         let root = self.topology.roots[LEAD];
         let mut visits = Visits::default();
-        if self.options.compat {
-            if self.is_tagged(root, job) {
-                self.cancel_below(root, job, &mut visits, &mut FastSet::default());
-            }
-            self.visits = visits;
+        if self.is_tagged(root, job) {
+            self.cancel_below(root, job, &mut visits, &mut FastSet::default());
         } else {
-            let held = self.jobs.get(&job).map_or(0, |record| record.vertices.len() as u64);
-            visits = Visits { preorder: held, postorder: held };
+            let held = self.jobs.get(&job).map(|record| record.vertices.clone()).unwrap_or_default();
+            for v in held {
+                self.plan_mut(v).free_pool(job);
+                self.tidy(v, job);
+            }
         }
-        self.forget(job);
-        Ok(Cancelled { full: true, visits })
+        self.visits = visits;
+        if let Some(record) = self.jobs.remove(&job) {
+            self.ends.remove(&(record.end, job));
+        }
+        Cancelled { full: true, visits }
     }
 
     fn is_tagged(&self, v: VertexId, job: JobId) -> bool {
         self.plan(v).and_then(|plan| plan.holds.get(&job)).is_some_and(|hold| hold.tagged)
     }
 
-    /// Fluxion's walk, for its count of visits.
     fn cancel_below(&mut self, v: VertexId, job: JobId, visits: &mut Visits, seen: &mut FastSet<VertexId>) {
         visits.preorder += 1;
         seen.insert(v);
         if !self.is_tagged(v, job) {
             return;
         }
+        self.clear(v, job);
         let lead = self.topology.subsystems[LEAD];
         for child in self.topology.children(&self.graph, v, lead) {
             if self.topology.is_tree || !seen.contains(&child) {
@@ -86,6 +99,12 @@ impl Engine {
 
     /// Takes everything of a job away on one vertex; the pool's part is returned.
     pub(super) fn clear(&mut self, v: VertexId, job: JobId) -> Option<Part> {
+        let below = self.plan(v).and_then(|plan| plan.holds.get(&job)?.below.as_ref());
+        if let Some((from, until)) = below.map(|below| (below.from, below.until))
+            && v == self.topology.roots[LEAD]
+        {
+            self.hear(from, until);
+        }
         let plan = self.plans.get_mut(&v)?;
         let part = plan.free_pool(job);
         plan.uncount(job);

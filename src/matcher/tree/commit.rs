@@ -186,6 +186,9 @@ impl Commit<'_> {
             plan.count(job, from, until);
             if !amounts.is_empty() {
                 plan.take_below(job, from, until, &amounts);
+                if visit.parent.is_none() {
+                    engine.hear(from, until);
+                }
             }
             self.touched.insert(v);
             let size = engine.graph.size(v);

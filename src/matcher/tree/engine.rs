@@ -46,6 +46,9 @@ pub struct Engine {
     pub(super) properties: FastMap<VertexId, BTreeMap<String, String>>,
     /// Labels of requests on vertices, which Fluxion leaves there; used for compatibility only.
     pub(super) labels: FastMap<VertexId, String>,
+    /// How much more is free at a time than Fluxion's index of the root knows: it does not hear of vertices that come.
+    /// Used for compatibility only.
+    pub(super) unheard: BTreeMap<i64, i64>,
     /// What the last search complained of.
     pub(super) trace: Trace,
     /// Visits of the last walks that counted.
@@ -94,6 +97,7 @@ impl Engine {
             nodes_up,
             properties: FastMap::default(),
             labels: FastMap::default(),
+            unheard: BTreeMap::new(),
             trace: Trace::None,
             visits: Visits::default(),
         })

@@ -6,6 +6,7 @@ use super::filters::Filters;
 use super::outcome::Visits;
 use super::select::LEAD;
 use super::topology::{Topology, root_in};
+use super::types::Types;
 use crate::base::{FastMap, JobId, VertexId};
 use crate::formats::idset::Idset;
 use crate::formats::jgf::{CONTAINMENT, Jgf, JgfStatus};
@@ -128,11 +129,19 @@ impl Engine {
         self.weights.of = weights.collect();
         self.properties = moved(std::mem::take(&mut self.properties), map);
         self.labels = moved(std::mem::take(&mut self.labels), map);
+        let total = |filters: &Filters, types: &Types, graph: &Graph, root| {
+            let here = filters.at(types.of(graph.kind(root)));
+            if here.is_empty() { 0 } else { filters.total(graph, types, root, 0) }
+        };
+        let before = total(&self.filters, &self.types, &self.graph, self.topology.roots[LEAD]);
+        let after = total(&filters, &types, &graph, topology.roots[LEAD]);
         self.graph = Arc::new(graph);
         self.types = types;
         self.topology = topology;
         self.filters = filters;
-        debug_assert!(self.topology.roots.len() > LEAD);
+        if self.options.compat && after > before {
+            self.miss(self.topology.roots[LEAD], after - before);
+        }
         Ok(())
     }
 }

@@ -104,14 +104,19 @@ impl Engine {
                 taken.shared.insert(v);
                 continue;
             }
-            taken.pools.insert(v);
-            if shorthand {
-                for below in self.graph.subtree(v).skip(1).map(VertexId) {
-                    taken.pools.insert(below);
-                    if let Some(from) = self.graph.parent(below) {
-                        let mark = Mark { from, needs: self.graph.size(below), exclusive: true };
-                        taken.choice.marks.insert(below, mark);
-                    }
+            let twice = || bad("named twice, or inside of what is named".to_owned());
+            // Fluxion does not take what stands for itself in the short form, too.
+            let strict = shorthand && self.options.compat;
+            if !taken.pools.insert(v) && strict {
+                return Err(twice());
+            }
+            for below in self.graph.subtree(v).skip(1).map(VertexId).filter(|_| shorthand) {
+                if !taken.pools.insert(below) && strict {
+                    return Err(twice());
+                }
+                if let Some(from) = self.graph.parent(below) {
+                    let mark = Mark { from, needs: self.graph.size(below), exclusive: true };
+                    taken.choice.marks.insert(below, mark);
                 }
             }
         }

@@ -256,9 +256,11 @@ impl Engine {
             }
         }
         let root = self.topology.roots[LEAD];
+        let first = self.filters.at(self.ty(root)).first();
+        let first_need = first.and_then(|ty| request.needs.get(ty)).copied().unwrap_or(0);
         let points: Vec<i64> = self.points(root).filter(|&at| at > request.now).collect();
         for at in points {
-            if !self.root_has(request, at) {
+            if !self.index_gives(root, at, first_need) || !self.root_has(request, at) {
                 continue;
             }
             let (found, visits) = self.select(request, at, purpose, complaint);

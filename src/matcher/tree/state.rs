@@ -16,6 +16,36 @@ impl Engine {
         total - used
     }
 
+    /// Notes that Fluxion's index of the root learns what is free in an interval.
+    pub(super) fn hear(&mut self, from: i64, until: i64) {
+        if !self.unheard.is_empty() {
+            self.unheard.retain(|&at, _| at < from || at >= until);
+        }
+    }
+
+    /// Notes that there is more below the root than Fluxion's index of it knows, from every time on at which something
+    /// starts or ends.
+    pub(super) fn miss(&mut self, root: VertexId, more: i64) {
+        let points: Vec<i64> = self
+            .plan(root)
+            .and_then(|plan| plan.below.first())
+            .map_or(Vec::new(), |steps| steps.points_from(i64::MIN).collect());
+        for at in points {
+            *self.unheard.entry(at).or_default() += more;
+        }
+    }
+
+    /// Whether Fluxion's index of the root gives a time for so much of the first counted type. What it gives it
+    /// looks at, and then knows.
+    pub(super) fn index_gives(&mut self, root: VertexId, at: i64, need: i64) -> bool {
+        let Some(&unheard) = self.unheard.get(&at) else { return true };
+        let gives = self.free_below(root, 0, at, at) - unheard >= need;
+        if gives {
+            self.unheard.remove(&at);
+        }
+        gives
+    }
+
     /// Whether a vertex has a filter.
     pub(super) fn has_filter(&self, v: VertexId) -> bool {
         !self.filters.at(self.ty(v)).is_empty() && !self.topology.is_leaf(&self.graph, v)
