@@ -25,6 +25,12 @@ pub fn command() -> clap::Command {
 pub(super) enum Command {
     /// Replay a job trace or a scenario against a machine, and report what came out
     Replay(Box<ReplayArgs>),
+    /// Work with jobspecs
+    Jobspec {
+        /// What to do.
+        #[command(subcommand)]
+        command: JobspecCommand,
+    },
     /// Print the completions for a shell
     Completions {
         /// Which shell
@@ -35,6 +41,17 @@ pub(super) enum Command {
         /// Where to; without it the page of the program is printed
         #[arg(value_hint = ValueHint::DirPath)]
         directory: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum JobspecCommand {
+    /// Check that files are jobspecs, in YAML or JSON
+    #[command(after_help = EXIT_STATUS)]
+    Validate {
+        /// The files, each of one document or several [default: standard input]
+        #[arg(value_hint = ValueHint::FilePath)]
+        files: Vec<PathBuf>,
     },
 }
 

@@ -10,8 +10,8 @@ pub enum Exit {
     Ok = 0,
     /// Something went wrong.
     Error = 1,
-    /// `plan` sees changes.
-    Changes = 2,
+    /// What was looked for was found: `plan` sees changes, `jobspec validate` what is no jobspec.
+    Found = 2,
     /// An invariant or an expectation failed.
     Failed = 3,
     /// The command line cannot be understood (clap's own code would be 2).
@@ -25,7 +25,7 @@ pub const EXIT_STATUS: &str = "\
 EXIT STATUS:
    0  all is well
    1  something went wrong
-   2  `plan` sees changes
+   2  `plan` sees changes, `jobspec validate` what is no jobspec
    3  an invariant or an expectation failed
   64  the command line cannot be understood
   75  what was waited for did not happen in time";
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn the_table_has_every_code() {
-        for exit in [Exit::Ok, Exit::Error, Exit::Changes, Exit::Failed, Exit::Usage, Exit::Timeout] {
+        for exit in [Exit::Ok, Exit::Error, Exit::Found, Exit::Failed, Exit::Usage, Exit::Timeout] {
             let line = format!("\n{:>4}  ", exit as u8);
             assert!(EXIT_STATUS.contains(&line), "{exit:?}");
         }

@@ -6,6 +6,7 @@
 mod args;
 mod diagnostic;
 mod exit;
+mod jobspec;
 mod output;
 mod progress;
 mod replay;
@@ -15,7 +16,7 @@ mod unrun;
 pub use args::{Cli, command};
 pub use exit::Exit;
 
-use args::Command;
+use args::{Command, JobspecCommand};
 use clap::Parser;
 use diagnostic::Failure;
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ pub fn main() -> ExitCode {
     let _ = miette::set_hook(Box::new(|_| Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).build())));
     let result = match cli.command {
         Command::Replay(args) => replay::run(&args),
+        Command::Jobspec { command: JobspecCommand::Validate { files } } => jobspec::validate(&files),
         Command::Completions { shell } => output::completions(shell),
         Command::Man { directory } => output::man(directory.as_deref()),
     };

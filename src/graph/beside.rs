@@ -40,6 +40,10 @@ impl Beside {
         found
     }
 
+    fn len(&self) -> usize {
+        self.edges.edge_count()
+    }
+
     /// All edges, in order of creation.
     pub(super) fn iter(&self) -> impl Iterator<Item = (VertexId, VertexId, SubsystemId)> + '_ {
         let of = |node| self.edges[node];
@@ -90,6 +94,11 @@ impl Graph {
     pub fn predecessors(&self, v: VertexId, subsystem: SubsystemId) -> impl Iterator<Item = VertexId> + '_ {
         let in_tree = (subsystem == SubsystemId::CONTAINMENT).then(|| self.parent(v));
         in_tree.flatten().into_iter().chain(self.beside.neighbours(v, subsystem, Direction::Incoming))
+    }
+
+    /// How many edges of all subsystems there are.
+    pub fn edge_count(&self) -> usize {
+        self.contained as usize - self.roots().count() + self.beside.len()
     }
 
     /// All edges of all subsystems: those of the tree, then the others in order of creation.

@@ -5,6 +5,7 @@ use super::beside::{Beside, Sparse};
 use super::install::install_targets;
 use super::names::{KindId, Names, SubsystemId, Symbol};
 use super::numbers::Numbers;
+use super::ranks::Ranks;
 use super::store::{Graph, KindIndex, Look, NONE, Pairs, Sums};
 use super::target::Targets;
 use crate::base::{FastMap, TargetId, VertexId};
@@ -343,6 +344,7 @@ impl Builder {
             end_at,
             target_at: vec![NONE; total],
             uniq_at,
+            ranks: Ranks::default(),
             named: Sparse::of(self.named),
             pairs: Sparse::of(self.pairs),
             by_kind,

@@ -2,6 +2,7 @@
 
 use super::build::{Builder, Built, Draft, DraftTarget, Numbering, Record};
 use super::names::{KindId, SubsystemId, Symbol};
+use super::ranks::Ranks;
 use super::store::{Graph, NONE};
 use super::{GraphError, Properties};
 use crate::base::{FastMap, FastSet, TargetSet, VertexId};
@@ -79,7 +80,7 @@ impl Graph {
     /// [`GraphError::DuplicateRank`] where a new target has the rank of another, [`GraphError::NestedTarget`],
     /// [`GraphError::TooManyVertices`], [`GraphError::SizeOverflow`].
     pub fn extend(&self, addition: &Graph) -> Result<Extended, GraphError> {
-        let mut builder = self.copy_without(&TargetSet::new())?.0;
+        let mut builder = self.copy_without(&|_| false)?.0;
         let images = overlay(self, addition, &mut builder)?;
         self.number_added(addition, &images, &mut builder);
         let known: FastSet<(u32, u32, SubsystemId)> = builder.edges.iter().copied().collect();
@@ -103,20 +104,37 @@ impl Graph {
                 builder.targets.push(DraftTarget { draft, rank: target.rank, host: target.host.clone(), id: None });
             }
         }
-        let Built { graph, places } = builder.finish()?;
+        let Built { mut graph, places } = builder.finish()?;
         let old = VertexMap { new: places[..self.len()].iter().map(|v| v.0).collect() };
         let added = VertexMap { new: images.iter().map(|&draft| places[draft as usize].0).collect() };
+        let kept = self.vertices().map(|v| (VertexId(old.new[v.index()]), self.given_rank(v)));
+        let came = addition.vertices().zip(&images).filter(|(_, draft)| **draft as usize >= self.len());
+        let came = came.map(|(v, &draft)| (places[draft as usize], addition.given_rank(v)));
+        graph.ranks = Ranks::of(&graph, kept.chain(came));
         Ok(Extended { graph, old, added })
     }
 
     /// A new version without some targets and all that is in them. What contained them stays, even if nothing is
     /// left in it. Targets that this version does not have are passed over.
     pub fn without(&self, gone: &TargetSet) -> (Graph, VertexMap) {
+        self.without_where(&|v| self.target_of(v).is_some_and(|id| gone.contains(id)))
+    }
+
+    /// A new version without some vertices and all that is in them.
+    pub fn without_subtrees(&self, roots: &[VertexId]) -> (Graph, VertexMap) {
+        self.without_where(&|v| roots.iter().any(|&root| self.is_in(v, root)))
+    }
+
+    /// A new version without the vertices of which `gone` is true, which is true too of what is in them.
+    fn without_where(&self, gone: &dyn Fn(VertexId) -> bool) -> (Graph, VertexMap) {
         let removed = self.copy_without(gone).and_then(|(builder, new)| Ok((builder.finish()?, new)));
         match removed {
-            Ok((Built { graph, places }, drafts)) => {
+            Ok((Built { mut graph, places }, drafts)) => {
                 let place = |draft: u32| if draft == NONE { NONE } else { places[draft as usize].0 };
-                (graph, VertexMap { new: drafts.into_iter().map(place).collect() })
+                let map = VertexMap { new: drafts.into_iter().map(place).collect() };
+                let ranks = self.vertices().filter_map(|v| Some((map.get(v)?, self.given_rank(v))));
+                graph.ranks = Ranks::of(&graph, ranks);
+                (graph, map)
             }
             // Less of a valid graph is a valid graph.
             Err(error) => unreachable!("{error}"),
@@ -137,15 +155,15 @@ impl Graph {
         }
     }
 
-    /// A builder of the next version with all vertices but those of some targets, and the drafts of all vertices.
-    fn copy_without(&self, gone: &TargetSet) -> Result<(Builder, Vec<u32>), GraphError> {
+    /// A builder of the next version with all vertices but some, and the drafts of all vertices.
+    fn copy_without(&self, gone: &dyn Fn(VertexId) -> bool) -> Result<(Builder, Vec<u32>), GraphError> {
         let mut builder = Builder::with_names(self.names.clone());
         builder.version = self.version + 1;
         builder.target_bound = self.target_bound;
         builder.reserve(self.len())?;
         let mut drafts = vec![NONE; self.len()];
         let mut numbers = Vec::with_capacity(self.len());
-        for v in self.vertices().filter(|&v| !self.target_of(v).is_some_and(|id| gone.contains(id))) {
+        for v in self.vertices().filter(|&v| !gone(v)) {
             let look = self.look(v);
             let record = Record {
                 id: self.id_at.get(v.index()),

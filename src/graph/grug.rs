@@ -9,6 +9,7 @@
 use super::build::{Builder, Built, Draft, DraftTarget, Numbering};
 use super::multiply::tree_of;
 use super::names::{KindId, SubsystemId, Symbol};
+use super::ranks::Ranks;
 use super::store::{Graph, NONE};
 use super::{GraphError, Properties};
 use crate::base::{FastMap, FastSet};
@@ -31,10 +32,11 @@ impl Graph {
     /// [`GraphError::TooManyVertices`], [`GraphError::TooManyEdges`], [`GraphError::IdOutOfRange`],
     /// [`GraphError::SizeOverflow`], [`GraphError::NestedTarget`], [`GraphError::Circle`].
     pub fn from_grug(grug: &Grug) -> Result<(Graph, Properties), GraphError> {
-        let graph = match tree_of(grug) {
+        let mut graph = match tree_of(grug) {
             Some(tree) => tree.grow()?,
             None => Self::by_relations(grug)?,
         };
+        graph.ranks = Ranks::Targets;
         Ok((graph, Properties::new()))
     }
 

@@ -2,6 +2,7 @@
 
 use super::build::{Builder, Draft, DraftTarget};
 use super::names::{KindId, Symbol};
+use super::ranks::Ranks;
 use super::store::Graph;
 use super::{GraphError, Properties};
 use crate::formats::hwloc::{AllowList, Hwloc, Part, PartKind};
@@ -44,7 +45,9 @@ impl Graph {
                 open.extend(part.parts.iter().rev().map(|part| (part, below)));
             }
         }
-        Ok((builder.finish()?.graph, Properties::new()))
+        let mut graph = builder.finish()?.graph;
+        graph.ranks = Ranks::Targets;
+        Ok((graph, Properties::new()))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::build::{Builder, Built, Draft, DraftTarget, Numbering};
 use super::names::SubsystemId;
+use super::numbers::Numbers;
+use super::ranks::Ranks;
 use super::store::{Graph, NONE};
 use super::{GraphError, Properties};
 use crate::base::{FastMap, TargetSet, VertexId};
@@ -106,6 +108,7 @@ struct Loader {
     /// Paths in containment.
     paths: Texts,
     numbers: Vec<i64>,
+    ranks: Numbers,
     /// Drafts that only have paths in other subsystems.
     elsewhere: Vec<u32>,
     candidates: Vec<Candidate>,
@@ -166,6 +169,7 @@ impl Loader {
             unknown: Vec::new(),
             paths: Texts::default(),
             numbers: Vec::new(),
+            ranks: Numbers::default(),
             elsewhere: Vec::new(),
             candidates: Vec::new(),
             properties: Vec::new(),
@@ -182,6 +186,7 @@ impl Loader {
             None => self.by_word.insert(node.id.as_str().into(), draft),
         };
         self.numbers.push(node.uniq_id);
+        self.ranks.push(node.rank);
         let path = node.paths.get(CONTAINMENT);
         self.paths.push(path.map(String::as_str));
         if path.is_none() && !node.paths.is_empty() {
@@ -241,12 +246,13 @@ impl Loader {
 
     fn finish(mut self) -> Result<Loaded, GraphError> {
         self.link()?;
-        let Self { mut builder, paths, numbers, candidates, properties: named, down, .. } = self;
+        let Self { mut builder, paths, numbers, ranks, candidates, properties: named, down, .. } = self;
         builder.numbering = Numbering::Given(numbers);
-        let Built { graph, places } = builder.finish_choosing(|graph, places| {
+        let Built { mut graph, places } = builder.finish_choosing(|graph, places| {
             keep_odd_paths(graph, &paths, places);
             Ok(choose_targets(graph, candidates, places))
         })?;
+        graph.ranks = Ranks::of(&graph, places.iter().copied().zip(ranks.iter()));
         let target_at = |draft: u32| {
             let place = places[draft as usize];
             graph.target_of(place).filter(|&id| graph.target(id).is_some_and(|target| target.vertex == place))

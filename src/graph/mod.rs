@@ -32,6 +32,7 @@ mod names;
 mod numbers;
 mod properties;
 mod r;
+mod ranks;
 mod resolve;
 mod store;
 mod target;

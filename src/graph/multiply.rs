@@ -9,6 +9,7 @@ use super::build::{DraftTarget, Looks, MAX_VERTICES, index_kinds};
 use super::install::install_targets;
 use super::names::{KindId, Names, Symbol};
 use super::numbers::Numbers;
+use super::ranks::Ranks;
 use super::store::{Graph, Look, NONE};
 use super::target::Targets;
 use crate::base::VertexId;
@@ -104,6 +105,7 @@ impl Tree<'_> {
             end_at,
             target_at: vec![NONE; total],
             uniq_at: Numbers::Small(uniq_at).compact(),
+            ranks: Ranks::default(),
             named: Sparse::of(named),
             pairs: Sparse::default(),
             by_kind,

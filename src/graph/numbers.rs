@@ -76,7 +76,7 @@ impl Numbers {
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = i64> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = i64> + '_ {
         (0..self.len()).map(|at| self.get(at))
     }
 

@@ -54,7 +54,8 @@ impl Graph {
         let [cluster, node, core, gpu] = ["cluster", "node", "core", "gpu"].map(|word| builder.names.symbol(word));
         let root = builder.add(Draft::new(KindId::CLUSTER, cluster, 0), None)?;
         for RankEntry { rank, host, cores, gpus, .. } in &r.ranks {
-            let id = host.as_deref().and_then(trailing_number).unwrap_or(i64::from(*rank));
+            // Fluxion's id of a host without a number is -1.
+            let id = host.as_deref().map_or(i64::from(*rank), |host| trailing_number(host).unwrap_or(-1));
             let mut draft = Draft::new(KindId::NODE, node, id);
             if let Some(host) = host {
                 builder.set_name(&mut draft.record, host);

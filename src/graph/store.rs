@@ -8,6 +8,7 @@
 use super::beside::{Beside, Sparse};
 use super::names::{KindId, Names, SubsystemId, Symbol};
 use super::numbers::Numbers;
+use super::ranks::Ranks;
 use super::target::Targets;
 use crate::base::VertexId;
 use std::borrow::Cow;
@@ -59,6 +60,7 @@ pub struct Graph {
     pub(super) end_at: Vec<u32>,
     pub(super) target_at: Vec<u32>,
     pub(super) uniq_at: Numbers,
+    pub(super) ranks: Ranks,
     /// Names that are not the basename followed by the id.
     pub(super) named: Sparse<Symbol>,
     pub(super) pairs: Sparse<Pairs>,
@@ -185,6 +187,11 @@ impl Graph {
     /// One past the largest [`KindId`].
     pub fn kind_bound(&self) -> usize {
         self.names.kinds.len()
+    }
+
+    /// All kinds that the graph has words for, well-known ones first.
+    pub fn kinds(&self) -> impl Iterator<Item = KindId> + use<> {
+        (0..self.names.kinds.len() as u32).map(KindId)
     }
 
     /// The number of a kind, if the graph knows the word.

@@ -12,6 +12,8 @@ mod place;
 mod reason;
 mod satisfy;
 
+pub mod tree;
+
 pub use holdings::{HoldError, Holdings, realise};
 pub use place::{Placement, Taken, earliest, fits};
 pub use policy::{End, TargetOrder, apply_policy, is_exclusive};

@@ -9,6 +9,7 @@ pub mod nodes;
 mod plans;
 mod pool;
 mod profile;
+pub mod vertex;
 
 pub use bits::Bits;
 pub use classes::{ClassId, Classes, NO_CLASS};

@@ -1,0 +1,128 @@
+//! Vertices that come and go, and everything that is planned moves along.
+
+use super::engine::Engine;
+use super::error::EngineError;
+use super::filters::Filters;
+use super::select::LEAD;
+use super::topology::Topology;
+use crate::base::{FastMap, JobId, VertexId};
+use crate::formats::idset::Idset;
+use crate::formats::jgf::{CONTAINMENT, Jgf, JgfStatus};
+use crate::graph::{Graph, VertexMap};
+use crate::planner::vertex::{Steps, VertexPlan};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl Engine {
+    /// Lays a graph over the present one.
+    ///
+    /// # Errors
+    /// [`EngineError::Graph`], [`EngineError::NoRoot`]; then nothing is changed.
+    pub fn attach(&mut self, addition: &Jgf) -> Result<(), EngineError> {
+        let (added, _) = Graph::from_jgf(addition)?;
+        let known = self.graph.len();
+        let extended = self.graph.extend(&added)?;
+        self.move_to(extended.graph, &extended.old)?;
+        let new: BTreeSet<VertexId> = {
+            let old: BTreeSet<VertexId> = (0..known as u32).filter_map(|v| extended.old.get(VertexId(v))).collect();
+            self.graph.vertices().filter(|v| !old.contains(v)).collect()
+        };
+        for node in addition.nodes.iter().filter(|node| node.status == JgfStatus::Down) {
+            let path = node.paths.get(CONTAINMENT).map_or("", |path| path);
+            self.down.extend(self.graph.by_path(path).filter(|v| new.contains(v)));
+        }
+        Ok(())
+    }
+
+    /// Takes the vertex with a path away, and all inside. Jobs keep what they hold elsewhere.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownPath`], [`EngineError::RemovesRoot`].
+    pub fn remove(&mut self, path: &str) -> Result<(), EngineError> {
+        let unknown = || EngineError::UnknownPath { path: path.to_owned() };
+        let v = self.vertices_at(path).into_iter().next_back().ok_or_else(unknown)?;
+        if self.topology.parent(&self.graph, v).is_none() {
+            return Err(EngineError::RemovesRoot { path: path.to_owned() });
+        }
+        self.take_away(&[v])
+    }
+
+    /// Takes ranks away, and with them what jobs hold there.
+    ///
+    /// # Errors
+    /// [`EngineError::UnknownRank`]; then nothing is changed.
+    pub fn remove_ranks(&mut self, ranks: &Idset) -> Result<(), EngineError> {
+        let vertex = |rank| self.graph.target_by_rank(rank).and_then(|id| self.graph.target(id)).map(|t| t.vertex);
+        let vertices = ranks.iter().map(|rank| vertex(rank).ok_or(EngineError::UnknownRank { rank }));
+        let vertices: Vec<VertexId> = vertices.collect::<Result<_, _>>()?;
+        self.take_away(&vertices)
+    }
+
+    fn take_away(&mut self, roots: &[VertexId]) -> Result<(), EngineError> {
+        for &v in roots {
+            let range = self.graph.subtree(v);
+            let inside = |at: &VertexId| range.contains(&at.0);
+            let jobs: Vec<JobId> = self.jobs.keys().copied().collect();
+            for job in jobs {
+                self.divide_above(job, v);
+                let held = self.jobs.get(&job).into_iter().flat_map(|record| record.vertices.iter().copied());
+                let held: BTreeSet<VertexId> = held.filter(inside).collect();
+                if !held.is_empty() {
+                    self.give_back(job, &held);
+                }
+            }
+        }
+        let (graph, map) = self.graph.without_subtrees(roots);
+        self.move_to(graph, &map)
+    }
+
+    /// Goes over to another version of the graph.
+    fn move_to(&mut self, graph: Graph, map: &VertexMap) -> Result<(), EngineError> {
+        let mut types = self.types.clone();
+        types.extend(&graph);
+        let topology = Topology::new(&graph, &self.options)?;
+        let filters = Filters::new(&graph, &mut types, &topology, &self.options.prune);
+        let plans = std::mem::take(&mut self.plans);
+        for (old, mut plan) in plans {
+            let Some(v) = map.get(old) else { continue };
+            let ty = self.types.of(self.graph.kind(old));
+            let places: Vec<Option<usize>> =
+                filters.at(ty).iter().map(|counted| self.filters.at(ty).iter().position(|c| c == counted)).collect();
+            rearrange(&mut plan, &places);
+            self.plans.insert(v, plan);
+        }
+        for record in self.jobs.values_mut() {
+            record.vertices = record.vertices.iter().filter_map(|&v| map.get(v)).collect();
+        }
+        self.down = self.down.iter().filter_map(|&v| map.get(v)).collect();
+        self.weights.of = moved(std::mem::take(&mut self.weights.of), map);
+        self.properties = moved(std::mem::take(&mut self.properties), map);
+        self.labels = moved(std::mem::take(&mut self.labels), map);
+        self.graph = Arc::new(graph);
+        self.types = types;
+        self.topology = topology;
+        self.filters = filters;
+        debug_assert!(self.topology.roots.len() > LEAD);
+        Ok(())
+    }
+}
+
+fn moved<T>(map: FastMap<VertexId, T>, to: &VertexMap) -> FastMap<VertexId, T> {
+    map.into_iter().filter_map(|(v, value)| Some((to.get(v)?, value))).collect()
+}
+
+/// Puts what is used below in the order of another list of types: for each its place in the present one.
+fn rearrange(plan: &mut VertexPlan, places: &[Option<usize>]) {
+    if places.iter().enumerate().all(|(at, place)| *place == Some(at)) {
+        return;
+    }
+    let old = std::mem::take(&mut plan.below);
+    let take = |place: &Option<usize>| place.and_then(|at| old.get(at)).cloned().unwrap_or_else(Steps::default);
+    plan.below = places.iter().map(take).collect();
+    for hold in plan.holds.values_mut() {
+        if let Some(below) = &mut hold.below {
+            let amount = |place: &Option<usize>| place.and_then(|at| below.amounts.get(at).copied().flatten());
+            below.amounts = places.iter().map(amount).collect();
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What walks ask of the state: filters, weights, constraints, classes.
+
+use super::engine::Engine;
+use super::topology::Children;
+use crate::base::VertexId;
+use crate::formats::constraint::Constraint;
+
+/// The worst class, and that of vertices without one.
+const WORST_CLASS: i64 = 9999;
+
+impl Engine {
+    /// How much of the counted type at a position is free below a vertex all through an interval.
+    pub(super) fn free_below(&self, v: VertexId, position: usize, from: i64, until: i64) -> i64 {
+        let total = self.filters.total(&self.graph, &self.types, v, position);
+        let used = self.plan(v).and_then(|plan| plan.below.get(position)).map_or(0, |steps| steps.most(from, until));
+        total - used
+    }
+
+    /// Whether a vertex has a filter.
+    pub(super) fn has_filter(&self, v: VertexId) -> bool {
+        !self.filters.at(self.ty(v)).is_empty() && !self.topology.is_leaf(&self.graph, v)
+    }
+
+    /// Puts those first that were never used, then those with most left; the highest number first.
+    pub(super) fn sort_by_weight(&self, children: &mut Children, lead: bool) {
+        let uniq = |v: VertexId| self.graph.uniq_id(v);
+        if !children.is_sorted_by_key(|&v| uniq(v)) {
+            children.sort_by_key(|&v| uniq(v));
+        }
+        children.reverse();
+        if lead && !self.weights.of.is_empty() {
+            let weight = |v: &VertexId| self.weights.of.get(v).copied().unwrap_or(u64::MAX);
+            if children.iter().any(|v| self.weights.of.contains_key(v)) {
+                children.sort_by_key(|v| std::cmp::Reverse(weight(v)));
+            }
+        }
+    }
+
+    /// Notes how much is free below a vertex for which something was just planned. Fluxion looks at its time of the
+    /// request, and never again when a job ends.
+    pub(super) fn weigh(&mut self, v: VertexId, now: Option<i64>) {
+        if !self.options.policy.stops_on_first() || !self.has_filter(v) {
+            return;
+        }
+        let last = self.filters.at(self.ty(v)).len() - 1;
+        let used = self.plan(v).is_some_and(|plan| plan.below.get(last).is_some_and(|steps| !steps.is_empty()));
+        if !self.options.compat && !used {
+            self.weights.of.remove(&v);
+            return;
+        }
+        let free = now.map_or(0, |now| self.free_below(v, last, now, now));
+        let spans = self.plan(v).is_some_and(|plan| plan.holds.values().any(|hold| hold.below.is_some()));
+        if free == 0 && now.is_some() && !spans {
+            return;
+        }
+        self.weights.of.insert(v, free.max(0) as u64);
+    }
+
+    /// Whether a constraint is satisfied. The host counts as a property, and nothing named in `or` is satisfied, but
+    /// not for Fluxion.
+    pub(super) fn satisfies(&self, v: VertexId, constraint: &Constraint) -> bool {
+        if !self.options.compat {
+            let vertex = self.graph.vertex(v);
+            let rank = vertex.rank().unwrap_or(u32::MAX);
+            return constraint.matches(&|name| self.has_property(v, name), &vertex.name(), rank);
+        }
+        match constraint {
+            Constraint::All => true,
+            Constraint::Properties(terms) => terms.iter().all(|term| self.has_property(v, &term.name) != term.negated),
+            Constraint::Hostlist(hosts) => hosts.contains(&self.graph.vertex(v).name()),
+            Constraint::Ranks(ranks) => self.graph.vertex(v).rank().is_some_and(|rank| ranks.contains(rank)),
+            Constraint::And(all) => all.iter().all(|member| self.satisfies(v, member)),
+            Constraint::Or(any) => any.iter().any(|member| self.satisfies(v, member)),
+            Constraint::Not(all) => !all.iter().all(|member| self.satisfies(v, member)),
+        }
+    }
+
+    /// The class of a vertex, 0 being the best.
+    pub(super) fn performance_class(&self, v: VertexId) -> i64 {
+        let own = self.properties.get(&v).map_or_else(|| self.graph.vertex(v).properties(), |all| all);
+        let class = own.get("perf_class").and_then(|text| leading_number(text));
+        class.filter(|class| (0..=WORST_CLASS).contains(class)).unwrap_or(WORST_CLASS)
+    }
+}
+
+/// The number that a text starts with.
+fn leading_number(text: &str) -> Option<i64> {
+    let text = text.trim_start();
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    text[..text.len() - digits.len() + end].parse().ok()
+}

@@ -1,0 +1,55 @@
+//! Numbers as C reads and prints them.
+
+/// The number that a text begins with, as `strtoll` reads it: 0 where there is none, the nearest where it is too large.
+pub(crate) fn leading(text: &str) -> i64 {
+    let text = text.trim_start();
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let digits = digits.bytes().take_while(u8::is_ascii_digit);
+    let value = digits.fold(0i128, |value, digit| (value * 10 + i128::from(digit - b'0')).min(1 << 64));
+    let value = if negative { -value } else { value };
+    value.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+}
+
+/// A number as C++ streams print it: six significant digits, an exponent where it is large or small.
+pub(crate) fn general(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0".into() } else { value.to_string() };
+    }
+    let scientific = format!("{value:.5e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trim = |text: &str| {
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text.to_owned() }
+    };
+    if (-4..6).contains(&exponent) {
+        trim(&format!("{value:.*}", (5 - exponent) as usize))
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{}e{sign}{:02}", trim(mantissa), exponent.abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_c() {
+        for (text, value) in [("12x", 12), (" -3", -3), ("x", 0), ("", 0), ("99999999999999999999", i64::MAX)] {
+            assert_eq!(leading(text), value, "{text}");
+        }
+        for (value, text) in [
+            (0.0, "0"),
+            (0.000123, "0.000123"),
+            (0.00001, "1e-05"),
+            (1.5, "1.5"),
+            (1234567.0, "1.23457e+06"),
+            (100000.0, "100000"),
+        ] {
+            assert_eq!(general(value), text);
+        }
+    }
+}
