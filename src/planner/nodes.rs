@@ -109,7 +109,24 @@ pub struct NodeTimes {
     jobs: FastMap<JobId, Job>,
     /// When what is planned starts, and when reservations end, as far as that is still to come.
     edges: BTreeSet<(i64, JobId)>,
+    /// How early in its order the first core stands that is free now, for nodes in another order; see
+    /// [`NodeTimes::compare_cores`].
+    best: Option<Best>,
     future: Future,
+}
+
+#[derive(Clone, Debug)]
+struct Best {
+    /// The order is that of positions backwards.
+    backwards: bool,
+    /// By place in that order: [`MAX_CORES`] for the first core, less for each further one, 0 for none.
+    cores: Peaks<u16>,
+}
+
+impl Best {
+    fn place(&self, node: u32) -> usize {
+        if self.backwards { self.cores.len() - 1 - node as usize } else { node as usize }
+    }
 }
 
 impl NodeTimes {
@@ -131,9 +148,38 @@ impl NodeTimes {
             spans: vec![SmallVec::new(); sizes.len()],
             jobs: FastMap::default(),
             edges: BTreeSet::new(),
+            best: None,
             future: Future::new(sizes.len()),
             sizes,
         })
+    }
+
+    /// Makes [`NodeTimes::find_core`] answer: cores of one position in all nodes are then equally good, and of nodes
+    /// with equally good cores the first counts, or with `backwards` the last.
+    pub fn compare_cores(&mut self, backwards: bool) {
+        self.best = Some(Best { backwards, cores: Peaks::new(self.len(), 0) });
+        (0..self.len() as u32).for_each(|node| self.refresh(node));
+    }
+
+    /// The core with the first position that is free from now on for a while, on the node that counts among those that
+    /// have it free.
+    pub fn find_core(&self, within: Option<&Positions>, length: i64) -> Option<Taken> {
+        let until = self.now.saturating_add(length);
+        let best = self.best.as_ref()?;
+        let first = |taken: &Taken| taken.cores.as_ref().and_then(|cores| cores.iter().next());
+        let node = |place: usize| if best.backwards { self.len() - 1 - place } else { place } as u32;
+        if within.is_none() {
+            let most = best.cores.most().filter(|&most| most > 0)?;
+            let node = node(best.cores.first(0, most)?);
+            let found = self.part(node, 1, until);
+            // Something that is planned later may be in the way of that core.
+            if found.as_ref().and_then(first) == Some(MAX_CORES - usize::from(most)) {
+                return found;
+            }
+        }
+        let nodes = (0..self.len()).map(node).filter(|&node| within.is_none_or(|within| within.contains(node)));
+        let open = nodes.filter(|&node| self.room.get(node as usize) > 0);
+        open.filter_map(|node| self.part(node, 1, until)).min_by_key(first)
     }
 
     /// How many nodes there are.
@@ -159,6 +205,16 @@ impl NodeTimes {
     /// Whether the job has something.
     pub fn knows(&self, job: JobId) -> bool {
         self.jobs.contains_key(&job)
+    }
+
+    /// How many jobs have something.
+    pub fn jobs(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Whether what the job has is reserved.
+    pub fn is_reserved(&self, job: JobId) -> bool {
+        self.jobs.get(&job).is_some_and(|job| job.reserved)
     }
 
     /// What a job has: from when, until when, and on which nodes.
@@ -329,6 +385,7 @@ impl NodeTimes {
             self.clear.insert(node);
             self.room.set(at, self.sizes[at]);
             self.free_until.set(at, i64::MAX);
+            self.set_best(node, &Cores::NONE, false);
             return;
         }
         self.clear.remove(node);
@@ -352,5 +409,14 @@ impl NodeTimes {
         let room = if whole { 0 } else { self.sizes[at] - used.len() as u16 };
         self.room.set(at, room);
         self.free_until.set(at, if up { until } else { NOT_FREE });
+        self.set_best(node, &used, whole);
+    }
+
+    fn set_best(&mut self, node: u32, used: &Cores, whole: bool) {
+        let Some(best) = &mut self.best else { return };
+        let free = Cores::first(self.sizes[node as usize].into()).without(used);
+        let first = free.iter().next().filter(|_| !whole);
+        let place = best.place(node);
+        best.cores.set(place, first.map_or(0, |first| (MAX_CORES - first) as u16));
     }
 }

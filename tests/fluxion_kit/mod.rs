@@ -108,7 +108,8 @@ fn machine(random: &mut Random) -> Machine {
     };
     let rack = add(&mut pools, Pool::new("rack"), 0, racks, 0);
     let node = add(&mut pools, Pool::new("node"), rack, nodes, 1);
-    let (holder, depth) = if sockets { (add(&mut pools, Pool::new("socket"), node, per_node, 2), 3) } else { (node, 2) };
+    let (holder, depth) =
+        if sockets { (add(&mut pools, Pool::new("socket"), node, per_node, 2), 3) } else { (node, 2) };
     add(&mut pools, Pool::new("core"), holder, cores, depth);
     if gpus {
         add(&mut pools, Pool::new("gpu"), holder, gpu_count, depth);

@@ -19,6 +19,7 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Graph`], [`EngineError::NoRoot`]; then nothing is changed.
     pub fn attach(&mut self, addition: &Jgf) -> Result<(), EngineError> {
+        self.enter_all();
         let (added, _) = Graph::from_jgf(addition)?;
         let known = self.graph.len();
         let extended = self.graph.extend(&added)?;
@@ -31,6 +32,7 @@ impl Engine {
             let path = node.paths.get(CONTAINMENT).map_or("", |path| path);
             self.down.extend(self.graph.by_path(path).filter(|v| new.contains(v)));
         }
+        self.rebuild_index();
         Ok(())
     }
 
@@ -59,6 +61,7 @@ impl Engine {
     }
 
     fn take_away(&mut self, roots: &[VertexId]) -> Result<(), EngineError> {
+        self.enter_all();
         for &v in roots {
             let range = self.graph.subtree(v);
             let inside = |at: &VertexId| range.contains(&at.0);
@@ -73,7 +76,9 @@ impl Engine {
             }
         }
         let (graph, map) = self.graph.without_subtrees(roots);
-        self.move_to(graph, &map)
+        self.move_to(graph, &map)?;
+        self.rebuild_index();
+        Ok(())
     }
 
     /// Goes over to another version of the graph.

@@ -16,7 +16,9 @@ mod error;
 mod options;
 mod outcome;
 
+mod fast;
 mod filters;
+mod shape;
 mod topology;
 mod types;
 
@@ -40,6 +42,9 @@ mod status;
 mod find;
 mod search;
 mod write;
+
+#[cfg(test)]
+mod fast_tests;
 
 pub use engine::Engine;
 pub use error::{CancelError, EngineError, MatchError, MatchFailure, UpdateError};

@@ -48,7 +48,14 @@ impl Engine {
         if !self.options.compat {
             self.visits = Visits::default();
         }
-        self.run(operation, job, at, spec, &mut complaint).map_err(|error| {
+        let answer = match self.match_fast(operation, job, at, spec) {
+            Some(answer) => answer,
+            None => {
+                self.enter_all();
+                self.run(operation, job, at, spec, &mut complaint)
+            }
+        };
+        answer.map_err(|error| {
             if matches!(error, MatchError::Invalid { .. }) {
                 self.visits = visits;
             }
@@ -69,7 +76,9 @@ impl Engine {
             return Err(MatchError::Invalid { reason: format!("job {job} holds something already") });
         }
         if !self.options.compat {
-            self.put_off_overruns(request.now);
+            for job in self.put_off_overruns(request.now) {
+                self.tell_index(job);
+            }
         }
         if operation == Operation::Satisfiability {
             return match self.ever(&request, complaint) {
@@ -95,6 +104,9 @@ impl Engine {
         };
         let allocation = Allocation { job, now: Some(request.now), from, until, kind, planned: false };
         let grant = self.commit(&choice, allocation, &request.whole);
+        if kind != Kind::Question {
+            self.tell_index(job);
+        }
         let mode = match kind {
             Kind::Question => Mode::Matched,
             Kind::Reservation => Mode::Reserved,

@@ -27,7 +27,7 @@ impl Walk<'_> {
         if !self.explore(v, LEAD, shape, false, true, &mut found, slots) {
             return;
         }
-        found.choose_all(LEAD, self.slot_order());
+        found.choose_all(LEAD, self.slot_order(), !self.engine.options.compat);
         let fit = |part: &Spec| {
             let candidates = found.get(LEAD, part.ty)?;
             let mut shares = Shares::of(part.choose(candidates.qualified));
@@ -66,7 +66,7 @@ impl Walk<'_> {
         if !self.explore(v, LEAD, &shape, false, true, &mut found, slots) {
             return;
         }
-        found.choose_all(LEAD, self.slot_order());
+        found.choose_all(LEAD, self.slot_order(), !self.engine.options.compat);
         let stock: Stock = shape.iter().map(|part| (part.ty, found.of(LEAD, part.ty).qualified)).collect();
         let mut plans = FastMap::default();
         let mut plan = plan_slots(kinds, &stock, slots, &mut plans);

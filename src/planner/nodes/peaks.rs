@@ -22,6 +22,15 @@ impl<T: Copy + Ord> Peaks<T> {
         Self { levels }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.levels[0].len()
+    }
+
+    /// The greatest of all.
+    pub(super) fn most(&self) -> Option<T> {
+        self.levels.last()?.iter().copied().max()
+    }
+
     #[inline]
     pub(super) fn get(&self, at: usize) -> T {
         self.levels[0][at]

@@ -13,6 +13,11 @@ enum Op {
         within: Option<u32>,
         take: bool,
     },
+    Core {
+        length: i64,
+        within: Option<u32>,
+        take: bool,
+    },
     Later {
         nodes: u32,
         length: i64,
@@ -33,6 +38,8 @@ fn any_op() -> impl Strategy<Value = Op> {
         1 => (0..6i64).prop_map(Op::Advance),
         6 => (1..4u32, prop::option::of(1..5u32), 1..20i64, within(), prop::bool::weighted(0.9))
             .prop_map(|(nodes, cores, length, within, take)| Op::Now { nodes, cores, length, within, take }),
+        3 => (1..20i64, within(), prop::bool::weighted(0.9))
+            .prop_map(|(length, within, take)| Op::Core { length, within, take }),
         6 => (1..7u32, 1..20i64, within(), prop::bool::weighted(0.9))
             .prop_map(|(nodes, length, within, take)| Op::Later { nodes, length, within, take }),
         3 => any::<prop::sample::Index>().prop_map(Op::GiveBack),
@@ -112,8 +119,9 @@ fn within(rest: Option<u32>, nodes: usize) -> Option<Positions> {
     Some(within)
 }
 
-fn run(sizes: Vec<usize>, ops: Vec<Op>) -> Result<(), TestCaseError> {
+fn run(sizes: Vec<usize>, backwards: bool, ops: Vec<Op>) -> Result<(), TestCaseError> {
     let mut times = NodeTimes::new(sizes.iter().copied(), 0).unwrap();
+    times.compare_cores(backwards);
     let mut naive = Naive { now: 0, up: vec![true; sizes.len()], sizes, all: Vec::new() };
     let mut jobs: Vec<JobId> = Vec::new();
     for (number, op) in ops.into_iter().enumerate() {
@@ -147,6 +155,30 @@ fn run(sizes: Vec<usize>, ops: Vec<Op>) -> Result<(), TestCaseError> {
                 prop_assert_eq!(&found, &naive.earliest(&ask));
                 if let Some((at, nodes)) = found.filter(|_| does) {
                     take(&mut times, &mut naive, nodes, at, length);
+                }
+            }
+            Op::Core { length, within: rest, take: does } => {
+                let within = within(rest, naive.sizes.len());
+                let found = times.find_core(within.as_ref(), length);
+                let mut nodes: Vec<u32> = (0..naive.sizes.len() as u32).collect();
+                nodes.retain(|&node| within.as_ref().is_none_or(|within| within.contains(node)));
+                if backwards {
+                    nodes.reverse();
+                }
+                let first = |&node: &u32| {
+                    let free = naive.free(node, naive.now, naive.now + length)?;
+                    Some((free.iter().next()?, node))
+                };
+                let best = nodes.iter().filter_map(first).min_by_key(|(core, _)| *core);
+                let expected = best.map(|(core, node)| {
+                    let mut cores = Cores::NONE;
+                    cores.insert(core);
+                    Taken { node, cores: Some(cores) }
+                });
+                prop_assert_eq!(&found, &expected);
+                if let Some(taken) = found.filter(|_| does) {
+                    let now = naive.now;
+                    take(&mut times, &mut naive, [taken].into_iter().collect(), now, length);
                 }
             }
             Op::GiveBack(which) if !jobs.is_empty() => {
@@ -196,15 +228,16 @@ proptest! {
     #[test]
     fn answers_as_a_search_through_everything(
         sizes in prop::collection::vec(1..6usize, 1..9),
+        backwards in any::<bool>(),
         ops in prop::collection::vec(any_op(), 1..80),
     ) {
-        run(sizes, ops)?;
+        run(sizes, backwards, ops)?;
     }
 
     #[test]
     fn answers_so_on_more_nodes_than_a_block(ops in prop::collection::vec(any_op(), 1..60)) {
         let sizes = (0..140).map(|node| 1 + node % 4).collect();
         // Most of the nodes are down, so that the others get full.
-        run(sizes, [Op::DownBut(19)].into_iter().chain(ops).collect())?;
+        run(sizes, false, [Op::DownBut(19)].into_iter().chain(ops).collect())?;
     }
 }
