@@ -157,7 +157,8 @@ impl Bench {
         engine
     }
 
-    /// A third of the nodes with each property, ten nodes down.
+    /// A third of the nodes with each property, ten nodes down. Each constraint was asked for once, as a scheduler that
+    /// has been up for a while has them.
     fn with_properties(&self) -> Engine {
         let mut engine = self.engine("first");
         for (i, &v) in self.graph.of_kind(KindId::NODE).iter().enumerate() {
@@ -165,6 +166,10 @@ impl Bench {
             if i % (self.nodes() as usize / 10) == 3 {
                 engine.set_status(&self.graph.path(v), Status::Down).expect("a path");
             }
+        }
+        for name in ["red", "green", "blue"] {
+            let spec = whole_nodes(0, 1, 1).with_constraint(property(name));
+            engine.match_job(Operation::WithoutAllocating, JobId(0), NOW, &spec).expect("room");
         }
         engine
     }

@@ -21,11 +21,13 @@ mod filter;
 mod future;
 mod group;
 mod peaks;
+mod picks;
 #[cfg(test)]
 mod tests;
 
 pub use cores::{Cores, MAX_CORES};
 pub use filter::Positions;
+pub use picks::{Nodes, Taken};
 
 use crate::base::{FastMap, JobId};
 use future::Future;
@@ -46,18 +48,6 @@ pub struct Ask<'a> {
     pub length: i64,
 }
 
-/// A node of an answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Taken {
-    /// Its position.
-    pub node: u32,
-    /// Which of its cores; none: all of the node.
-    pub cores: Option<Cores>,
-}
-
-/// Nodes of an answer, in order of preference.
-pub type Nodes = SmallVec<[Taken; 1]>;
-
 #[derive(Clone, Debug)]
 struct Job {
     from: i64,
@@ -73,7 +63,24 @@ struct Span {
     from: i64,
     until: i64,
     reserved: bool,
-    cores: Option<Cores>,
+    /// Which of [`NodeTimes::masks`]; all of the node if [`WHOLE`].
+    cores: u32,
+}
+
+/// All of a node.
+const WHOLE: u32 = u32::MAX;
+
+/// A node now.
+#[derive(Clone, Copy, Debug)]
+struct Present {
+    /// Cores that somebody has.
+    used: Cores,
+    /// When the next thing starts that is planned for later.
+    next: i64,
+    /// How many cores there are.
+    size: u16,
+    /// How many have all of it.
+    whole: u16,
 }
 
 impl Span {
@@ -96,8 +103,7 @@ const NOT_FREE: i64 = i64::MIN;
 #[derive(Clone, Debug)]
 pub struct NodeTimes {
     now: i64,
-    /// How many cores each node has.
-    sizes: Vec<u16>,
+    present: Vec<Present>,
     up: Positions,
     /// Up, with nothing planned.
     clear: Positions,
@@ -105,7 +111,10 @@ pub struct NodeTimes {
     room: Peaks<u16>,
     /// Until when the node is wholly free from now on.
     free_until: Peaks<i64>,
+    /// How many nodes are wholly free now.
+    idle: usize,
     spans: Vec<SmallVec<[Span; 1]>>,
+    masks: Masks,
     jobs: FastMap<JobId, Job>,
     /// When what is planned starts, and when reservations end, as far as that is still to come.
     edges: BTreeSet<(i64, JobId)>,
@@ -113,6 +122,34 @@ pub struct NodeTimes {
     /// [`NodeTimes::compare_cores`].
     best: Option<Best>,
     future: Future,
+}
+
+/// Sets of cores that spans have.
+#[derive(Clone, Debug, Default)]
+struct Masks {
+    all: Vec<Cores>,
+    free: Vec<u32>,
+}
+
+impl Masks {
+    fn add(&mut self, cores: Cores) -> u32 {
+        match self.free.pop() {
+            Some(at) => {
+                self.all[at as usize] = cores;
+                at
+            }
+            None => {
+                self.all.push(cores);
+                self.all.len() as u32 - 1
+            }
+        }
+    }
+
+    fn drop(&mut self, at: u32) {
+        if at != WHOLE {
+            self.free.push(at);
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -133,24 +170,28 @@ impl NodeTimes {
     /// Nodes with so many cores each, in order of preference, all up and free. None if one has more than
     /// [`MAX_CORES`].
     pub fn new(sizes: impl IntoIterator<Item = usize>, now: i64) -> Option<Self> {
-        let all = sizes.into_iter().map(|cores| (cores <= MAX_CORES).then_some(cores as u16));
-        let sizes: Vec<u16> = all.collect::<Option<_>>()?;
-        let mut up = Positions::new(sizes.len());
-        (0..sizes.len() as u32).for_each(|node| up.insert(node));
-        let mut room = Peaks::new(sizes.len(), 0);
-        sizes.iter().enumerate().for_each(|(node, &cores)| room.set(node, cores));
+        let free = |cores| Present { used: Cores::NONE, next: i64::MAX, size: cores as u16, whole: 0 };
+        let all = sizes.into_iter().map(|cores| (cores <= MAX_CORES).then(|| free(cores)));
+        let present: Vec<Present> = all.collect::<Option<_>>()?;
+        let nodes = present.len();
+        let mut up = Positions::new(nodes);
+        (0..nodes as u32).for_each(|node| up.insert(node));
+        let mut room = Peaks::new(nodes, 0);
+        present.iter().enumerate().for_each(|(node, present)| room.set(node, present.size));
         Some(Self {
             now,
             clear: up.clone(),
             up,
             room,
-            free_until: Peaks::new(sizes.len(), i64::MAX),
-            spans: vec![SmallVec::new(); sizes.len()],
+            free_until: Peaks::new(nodes, i64::MAX),
+            idle: nodes,
+            spans: vec![SmallVec::new(); nodes],
+            masks: Masks::default(),
             jobs: FastMap::default(),
             edges: BTreeSet::new(),
             best: None,
-            future: Future::new(sizes.len()),
-            sizes,
+            future: Future::new(nodes),
+            present,
         })
     }
 
@@ -184,12 +225,12 @@ impl NodeTimes {
 
     /// How many nodes there are.
     pub fn len(&self) -> usize {
-        self.sizes.len()
+        self.present.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.sizes.is_empty()
+        self.present.is_empty()
     }
 
     /// The time as it was last told.
@@ -218,8 +259,8 @@ impl NodeTimes {
     }
 
     /// What a job has: from when, until when, and on which nodes.
-    pub fn job(&self, job: JobId) -> Option<(i64, i64, &[Taken])> {
-        self.jobs.get(&job).map(|job| (job.from, job.until, &job.nodes[..]))
+    pub fn job(&self, job: JobId) -> Option<(i64, i64, &Nodes)> {
+        self.jobs.get(&job).map(|job| (job.from, job.until, &job.nodes))
     }
 
     /// Time goes on: reservations may start or be over. A time before [`NodeTimes::now`] is passed over.
@@ -240,13 +281,16 @@ impl NodeTimes {
     /// The nodes that come first of those that suit an ask from now on; none if there are not enough.
     pub fn find_now(&self, ask: &Ask<'_>) -> Option<Nodes> {
         let until = self.now.saturating_add(ask.length);
-        let mut found = Nodes::new();
+        if ask.cores.is_none() && ask.nodes as usize > self.idle {
+            return None;
+        }
+        let mut found = Nodes::with_capacity(if ask.cores.is_none() { ask.nodes as usize } else { 0 });
         match (ask.within, ask.cores) {
             (None, None) => {
                 let mut next = 0;
                 while found.len() < ask.nodes as usize {
                     let node = self.free_until.first(next, until)?;
-                    found.push(Taken { node: node as u32, cores: None });
+                    found.push_whole(node as u32);
                     next = node + 1;
                 }
             }
@@ -254,22 +298,29 @@ impl NodeTimes {
                 let mut next = 0;
                 while found.len() < ask.nodes as usize {
                     let node = self.room.first(next, cores.max(1) as u16)?;
-                    found.extend(self.part(node as u32, cores, until));
+                    if let Some(taken) = self.part(node as u32, cores, until) {
+                        found.push(taken);
+                    }
                     next = node + 1;
                 }
             }
             (Some(within), None) => {
-                let low = |level, block| self.free_until.peak(level, block).is_some_and(|peak| peak < until);
-                let nodes = within.iter_where(|group| low(2, group), |block| !low(1, block));
-                let nodes = nodes.filter(|&node| self.free_until.get(node as usize) >= until);
-                found.extend(nodes.take(ask.nodes as usize).map(|node| Taken { node, cores: None }));
+                let mut next = 0;
+                while found.len() < ask.nodes as usize {
+                    let node = self.free_until.first_in(within, next, until)?;
+                    found.push_whole(node);
+                    next = node + 1;
+                }
             }
             (Some(within), Some(cores)) => {
-                let low = |level, block| self.room.peak(level, block).is_some_and(|peak| u32::from(peak) < cores);
-                let nodes = within.iter_where(|group| low(2, group), |block| !low(1, block));
-                let nodes = nodes.filter(|&node| u32::from(self.room.get(node as usize)) >= cores.max(1));
-                let parts = nodes.filter_map(|node| self.part(node, cores, until));
-                found.extend(parts.take(ask.nodes as usize));
+                let mut next = 0;
+                while found.len() < ask.nodes as usize {
+                    let node = self.room.first_in(within, next, cores.max(1) as u16)?;
+                    if let Some(taken) = self.part(node, cores, until) {
+                        found.push(taken);
+                    }
+                    next = node + 1;
+                }
             }
         }
         (found.len() == ask.nodes as usize).then_some(found)
@@ -277,12 +328,18 @@ impl NodeTimes {
 
     /// The first so many cores of a node that are free from now on.
     fn part(&self, node: u32, cores: u32, until: i64) -> Option<Taken> {
-        let mut free = Cores::first(self.sizes[node as usize].into());
-        for span in self.spans[node as usize].iter().filter(|span| span.meets(self.now, self.now, until)) {
-            free = free.without(span.cores.as_ref()?);
+        let present = &self.present[node as usize];
+        let mut free = Cores::first(present.size.into());
+        if present.next >= until {
+            free = free.without(&present.used);
+        } else {
+            for span in self.spans[node as usize].iter().filter(|span| span.meets(self.now, self.now, until)) {
+                // All of the node: then there is no such mask.
+                free = free.without(self.masks.all.get(span.cores as usize)?);
+            }
         }
         let free = free.lowest(cores as usize);
-        (free.len() == cores as usize).then_some(Taken { node, cores: Some(free) })
+        (present.whole == 0 && free.len() == cores as usize).then_some(Taken { node, cores: Some(free) })
     }
 
     /// The earliest time from now on at which enough nodes are wholly free for as long as is asked, and the first of
@@ -303,9 +360,15 @@ impl NodeTimes {
         if self.jobs.contains_key(&job) {
             return false;
         }
-        for &Taken { node, cores } in &nodes {
-            self.spans[node as usize].push(Span { job, from, until, reserved, cores });
-            self.refresh(node);
+        let span = Span { job, from, until, reserved, cores: WHOLE };
+        for &node in nodes.whole() {
+            self.spans[node as usize].push(span);
+            self.begin(node, &span, None);
+        }
+        for (node, cores) in nodes.parts() {
+            let span = Span { cores: self.masks.add(*cores), ..span };
+            self.spans[*node as usize].push(span);
+            self.begin(*node, &span, Some(cores));
         }
         if from > self.now {
             self.edges.insert((from, job));
@@ -320,9 +383,7 @@ impl NodeTimes {
     /// A job gives back all that it has. False if that is nothing.
     pub fn give_back(&mut self, job: JobId) -> bool {
         let Some(Job { from, until, reserved, nodes }) = self.jobs.remove(&job) else { return false };
-        for &Taken { node, .. } in &nodes {
-            self.drop_spans(node, job);
-        }
+        nodes.iter().for_each(|taken| self.drop_spans(taken.node, job));
         if reserved || from > self.now {
             self.edges.remove(&(from, job));
             self.edges.remove(&(until, job));
@@ -334,7 +395,7 @@ impl NodeTimes {
     pub fn give_back_on(&mut self, job: JobId, on: impl Fn(u32) -> bool) {
         let Some(known) = self.jobs.get_mut(&job) else { return };
         let gone: SmallVec<[u32; 4]> = known.nodes.iter().map(|taken| taken.node).filter(|&node| on(node)).collect();
-        known.nodes.retain(|taken| !on(taken.node));
+        known.nodes.retain(|node| !on(node));
         let empty = known.nodes.is_empty();
         gone.into_iter().for_each(|node| self.drop_spans(node, job));
         if empty {
@@ -353,7 +414,7 @@ impl NodeTimes {
                 self.edges.insert((until, job));
             }
         }
-        for &Taken { node, .. } in &nodes {
+        for Taken { node, .. } in nodes.iter() {
             let mine = self.spans[node as usize].iter_mut().filter(|span| span.job == job);
             mine.for_each(|span| span.until = until);
             self.refresh(node);
@@ -371,52 +432,74 @@ impl NodeTimes {
     }
 
     fn drop_spans(&mut self, node: u32, job: JobId) {
-        self.spans[node as usize].retain(|span| span.job != job);
+        let masks = &mut self.masks;
+        self.spans[node as usize].retain(|span| {
+            let goes = span.job == job;
+            if goes {
+                masks.drop(span.cores);
+            }
+            !goes
+        });
         self.refresh(node);
+    }
+
+    /// A span was added to those of a node.
+    fn begin(&mut self, node: u32, span: &Span, cores: Option<&Cores>) {
+        let present = &mut self.present[node as usize];
+        if span.is_on(self.now) {
+            match cores {
+                Some(cores) => present.used = present.used.with(cores),
+                None => present.whole += 1,
+            }
+        } else if span.from > self.now {
+            present.next = present.next.min(span.from);
+        }
+        self.clear.remove(node);
+        self.show(node);
     }
 
     /// Reads what is planned on a node.
     fn refresh(&mut self, node: u32) {
         let at = node as usize;
-        let spans = &self.spans[at];
-        let up = self.up.contains(node);
-        self.future.touch(node);
-        if spans.is_empty() && up {
-            self.clear.insert(node);
-            self.room.set(at, self.sizes[at]);
-            self.free_until.set(at, i64::MAX);
-            self.set_best(node, &Cores::NONE, false);
-            return;
-        }
-        self.clear.remove(node);
-        let (mut used, mut whole, mut until) = (Cores::NONE, !up, i64::MAX);
-        for span in spans {
+        let present = &mut self.present[at];
+        (present.used, present.next, present.whole) = (Cores::NONE, i64::MAX, 0);
+        for span in &self.spans[at] {
             if !span.is_on(self.now) {
                 if span.from > self.now {
-                    until = until.min(span.from);
+                    present.next = present.next.min(span.from);
                 }
-                continue;
-            }
-            until = NOT_FREE;
-            match &span.cores {
-                Some(cores) => used = used.with(cores),
-                None => whole = true,
-            }
-            if whole {
-                break;
+            } else if let Some(cores) = self.masks.all.get(span.cores as usize) {
+                present.used = present.used.with(cores);
+            } else {
+                present.whole += 1;
             }
         }
-        let room = if whole { 0 } else { self.sizes[at] - used.len() as u16 };
-        self.room.set(at, room);
-        self.free_until.set(at, if up { until } else { NOT_FREE });
-        self.set_best(node, &used, whole);
+        if self.spans[at].is_empty() && self.up.contains(node) {
+            self.clear.insert(node);
+        } else {
+            self.clear.remove(node);
+        }
+        self.show(node);
     }
 
-    fn set_best(&mut self, node: u32, used: &Cores, whole: bool) {
-        let Some(best) = &mut self.best else { return };
-        let free = Cores::first(self.sizes[node as usize].into()).without(used);
-        let first = free.iter().next().filter(|_| !whole);
-        let place = best.place(node);
-        best.cores.set(place, first.map_or(0, |first| (MAX_CORES - first) as u16));
+    /// Puts what a node is now where it is looked for.
+    fn show(&mut self, node: u32) {
+        let at = node as usize;
+        self.future.touch(node);
+        let present = &self.present[at];
+        let open = present.whole == 0 && self.up.contains(node);
+        let used = present.used.len() as u16;
+        // Something may be held on the node without any core.
+        let on = used > 0 || (!self.spans[at].is_empty() && self.spans[at].iter().any(|span| span.is_on(self.now)));
+        let until = if open && !on { present.next } else { NOT_FREE };
+        self.room.set(at, if open { present.size - used } else { 0 });
+        if let Some(best) = &mut self.best {
+            let free = Cores::first(present.size.into()).without(&present.used);
+            let first = free.iter().next().filter(|_| open);
+            best.cores.set(best.place(node), first.map_or(0, |first| (MAX_CORES - first) as u16));
+        }
+        let before = self.free_until.get(at);
+        self.idle = self.idle + usize::from(until != NOT_FREE) - usize::from(before != NOT_FREE);
+        self.free_until.set(at, until);
     }
 }

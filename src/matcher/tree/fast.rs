@@ -51,15 +51,27 @@ pub(super) struct Fast {
     slots: SlotsFrom,
     /// Marks as down inside of nodes, which the index does not know.
     down_inside: usize,
-    kept: FastMap<Constraint, SmallVec<[(u32, Positions); 1]>>,
-    /// Nodes with so many cores.
-    large: SmallVec<[(u32, Positions); 1]>,
+    kept: Kept,
     /// Jobs that only the index knows, and others that are gone since.
     unentered: Vec<JobId>,
     /// When the allocations of such jobs should end.
     ends: BinaryHeap<Reverse<(i64, JobId)>>,
     /// How often the end of such a job was put off.
     overruns: FastMap<JobId, u32>,
+}
+
+/// Sets of positions that were asked for: by constraint and number of cores.
+#[derive(Clone, Debug)]
+struct Kept {
+    by_constraint: FastMap<Constraint, usize>,
+    /// The first without a constraint.
+    sets: Vec<SmallVec<[(u32, Positions); 1]>>,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { by_constraint: FastMap::default(), sets: vec![SmallVec::new()] }
+    }
 }
 
 impl Fast {
@@ -109,8 +121,7 @@ impl Fast {
             order_of,
             slots,
             down_inside: 0,
-            kept: FastMap::default(),
-            large: SmallVec::new(),
+            kept: Kept::default(),
             unentered: Vec::new(),
             ends: BinaryHeap::new(),
             overruns: FastMap::default(),
@@ -123,7 +134,7 @@ impl Fast {
 
     /// What constraints mean may have changed.
     pub(super) fn forget_constraints(&mut self) {
-        self.kept.clear();
+        self.kept = Kept::default();
     }
 
     /// A job has nothing any more. On how many nodes it had something.
@@ -139,45 +150,46 @@ impl Fast {
         nodes
     }
 
-    /// The vertex of a core of a node.
-    fn core(&self, graph: &Graph, node: u32, core: usize) -> Option<VertexId> {
-        let target = graph.target_of(self.nodes[node as usize]).and_then(|id| graph.target(id))?;
-        let place = *self.orders[self.order_of[node as usize] as usize].get(core)?;
-        graph.core_vertices(target).get(usize::from(place)).copied()
-    }
-
-    fn cores(&self, graph: &Graph, taken: &Taken) -> SmallVec<[VertexId; 8]> {
-        let cores = taken.cores.iter().flat_map(Cores::iter);
-        let mut cores: SmallVec<[VertexId; 8]> = cores.filter_map(|core| self.core(graph, taken.node, core)).collect();
+    /// The vertices of some cores of a node, ascending.
+    fn cores(&self, graph: &Graph, node: u32, cores: &Cores) -> SmallVec<[VertexId; 8]> {
+        let target = graph.target_of(self.nodes[node as usize]).and_then(|id| graph.target(id));
+        let all = target.map_or(&[][..], |target| graph.core_vertices(target));
+        let order = &self.orders[self.order_of[node as usize] as usize];
+        let places = cores.iter().filter_map(|core| order.get(core));
+        let mut cores: SmallVec<[VertexId; 8]> = places.filter_map(|&at| all.get(usize::from(at)).copied()).collect();
         cores.sort_unstable();
         cores
     }
 
     /// Where nodes have so many cores and satisfy a constraint; none if that is everywhere.
     fn within<'f>(
-        kept: &'f mut FastMap<Constraint, SmallVec<[(u32, Positions); 1]>>,
-        large: &'f mut SmallVec<[(u32, Positions); 1]>,
+        kept: &'f mut Kept,
         has_cores: impl Fn(u32) -> bool,
         constraint: Option<&Constraint>,
         least: Option<u32>,
         satisfies: impl Fn(u32) -> bool,
         nodes: u32,
     ) -> Option<&'f Positions> {
-        let sets = match constraint {
+        let Kept { by_constraint, sets } = kept;
+        let at = match constraint {
             None => {
                 least?;
-                large
+                0
             }
-            Some(constraint) => {
-                if !kept.contains_key(constraint) {
-                    if kept.len() >= MAX_KEPT {
-                        kept.clear();
+            Some(constraint) => match by_constraint.get(constraint) {
+                Some(&at) => at,
+                None => {
+                    if sets.len() >= MAX_KEPT {
+                        by_constraint.clear();
+                        sets.truncate(1);
                     }
-                    kept.insert(constraint.clone(), SmallVec::new());
+                    by_constraint.insert(constraint.clone(), sets.len());
+                    sets.push(SmallVec::new());
+                    sets.len() - 1
                 }
-                kept.get_mut(constraint)?
-            }
+            },
         };
+        let sets = &mut sets[at];
         let key = least.unwrap_or(0);
         let at = match sets.iter().position(|(cores, _)| *cores == key) {
             Some(at) => at,
@@ -192,13 +204,15 @@ impl Fast {
     }
 
     /// What a job has on the nodes of a choice, in the order in which a walk leaves it.
-    fn grant(&self, graph: &Graph, nodes: &[Taken]) -> Grant {
-        let mut order: SmallVec<[(VertexId, &Taken); 4]> =
-            nodes.iter().map(|taken| (self.nodes[taken.node as usize], taken)).collect();
-        order.sort_unstable_by_key(|(v, _)| *v);
+    fn grant(&self, graph: &Graph, nodes: &Nodes) -> Grant {
+        let vertex = |node: u32| self.nodes[node as usize];
+        let mut order: SmallVec<[(VertexId, Option<u32>); 4]> = SmallVec::with_capacity(nodes.len());
+        order.extend(nodes.whole().iter().map(|&node| (vertex(node), None)));
+        order.extend(nodes.parts().iter().zip(0..).map(|(&(node, _), at)| (vertex(node), Some(at))));
+        order.sort_unstable();
         let mut grant = Grant { vertices: Vec::with_capacity(nodes.len() + 4) };
         let mut open: SmallVec<[VertexId; 8]> = SmallVec::new();
-        for (v, taken) in order {
+        for (v, part) in order {
             while let Some(&top) = open.last()
                 && !graph.is_in(v, top)
             {
@@ -206,19 +220,23 @@ impl Fast {
                 grant.vertices.push(granted(graph, top, open.len() as u32 + 1, false, false));
             }
             let known = open.len();
-            open.extend(
-                graph
-                    .ancestors(v)
-                    .take_while(|above| known == 0 || *above != open[known - 1])
-                    .collect::<SmallVec<[_; 8]>>(),
-            );
+            let stop = open.last().copied();
+            let mut above = graph.parent(v);
+            while above != stop
+                && let Some(next) = above
+            {
+                open.push(next);
+                above = graph.parent(next);
+            }
             open[known..].reverse();
             let level = open.len() as u32 + 1;
-            for core in self.cores(graph, taken) {
-                grant.vertices.push(granted(graph, core, level + 1, true, false));
+            if let Some((node, cores)) = part.map(|at| nodes.parts()[at as usize]) {
+                for core in self.cores(graph, node, &cores) {
+                    grant.vertices.push(granted(graph, core, level + 1, true, false));
+                }
             }
-            let whole = taken.cores.is_none() && graph.subtree(v).len() > 1;
-            grant.vertices.push(granted(graph, v, level, taken.cores.is_none(), whole));
+            let whole = part.is_none();
+            grant.vertices.push(granted(graph, v, level, whole, whole && graph.subtree(v).len() > 1));
         }
         while let Some(top) = open.pop() {
             grant.vertices.push(granted(graph, top, open.len() as u32 + 1, false, false));
@@ -227,11 +245,11 @@ impl Fast {
     }
 
     /// The same as a walk would choose it.
-    fn choice(&self, graph: &Graph, nodes: &[Taken]) -> Choice {
+    fn choice(&self, graph: &Graph, nodes: &Nodes) -> Choice {
         let mut choice = Choice { root_needs: 1, root_exclusive: false, ..Choice::default() };
-        for taken in nodes {
+        for taken in nodes.iter() {
             let v = self.nodes[taken.node as usize];
-            for core in self.cores(graph, taken) {
+            for core in taken.cores.iter().flat_map(|cores| self.cores(graph, taken.node, cores)) {
                 choice.marks.insert(core, Mark { from: v, needs: 1, exclusive: true });
             }
             let mut below = v;
@@ -395,12 +413,12 @@ impl Engine {
         }
         self.put_off_all(fast, now);
         fast.times.advance(now);
-        let Fast { times, kept, large, nodes: vertices, least_cores, order_of, orders, .. } = fast;
+        let Fast { times, kept, nodes: vertices, least_cores, order_of, orders, .. } = fast;
         let constraint = spec.attributes.system.constraints.as_ref();
         let has_cores = |node: u32| orders[order_of[node as usize] as usize].len() >= least as usize;
         let satisfies = |node: u32| constraint.is_none_or(|c| self.satisfies(vertices[node as usize], c));
         let least = (least > *least_cores).then_some(least);
-        let within = Fast::within(kept, large, has_cores, constraint, least, satisfies, vertices.len() as u32);
+        let within = Fast::within(kept, has_cores, constraint, least, satisfies, vertices.len() as u32);
         let ask = Ask { nodes, cores, within, length };
         let there = within.map_or(times.len(), Positions::len);
         let free_now = match best_core {
@@ -477,7 +495,7 @@ impl Engine {
             }
             let choice = fast.choice(&self.graph, nodes);
             let mut whole = vec![false; self.types.len()];
-            whole[Ty::NODE.index()] = nodes.iter().any(|taken| taken.cores.is_none());
+            whole[Ty::NODE.index()] = nodes.has_whole();
             let kind = if fast.times.is_reserved(job) { Kind::Reservation } else { Kind::Allocation };
             let allocation = Allocation { job, now: Some(from), from, until, kind, planned: false };
             self.commit(&choice, allocation, &whole);

@@ -55,22 +55,16 @@ impl Positions {
         self.words.iter().zip(&other.words).map(|(a, b)| (a & b).count_ones() as usize).sum()
     }
 
-    /// The positions of words that `keep` lets pass, ascending; `skip` passes over 64 words at once.
-    pub(super) fn iter_where<'a>(
-        &'a self,
-        skip: impl Fn(usize) -> bool + 'a,
-        keep: impl Fn(usize) -> bool + 'a,
-    ) -> impl Iterator<Item = u32> + 'a {
-        let groups = self.used.iter().enumerate().filter(move |&(group, &used)| used != 0 && !skip(group));
-        let words = groups.flat_map(|(group, &used)| bits(used).map(move |bit| group * 64 + bit as usize));
-        words
-            .filter(move |&word| keep(word))
-            .flat_map(|word| bits(self.words[word]).map(move |bit| word as u32 * 64 + bit))
+    /// The words, and a bit for each that is not 0.
+    pub(super) fn words(&self) -> (&[u64], &[u64]) {
+        (&self.words, &self.used)
     }
 
     /// The positions, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.iter_where(|_| false, |_| true)
+        let groups = self.used.iter().enumerate();
+        let words = groups.flat_map(|(group, &used)| bits(used).map(move |bit| group * 64 + bit as usize));
+        words.flat_map(|word| bits(self.words[word]).map(move |bit| word as u32 * 64 + bit))
     }
 }
 
@@ -109,6 +103,5 @@ mod tests {
         assert_eq!((set.len(), set.contains(64), set.contains(63)), (4, true, false));
         let other: Positions = [64, 9000, 70].into_iter().collect();
         assert_eq!((set.and_len(&other), other.is_empty()), (2, false));
-        assert_eq!(set.iter_where(|group| group == 0, |_| true).collect::<Vec<_>>(), [9000]);
     }
 }

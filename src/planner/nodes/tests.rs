@@ -131,7 +131,7 @@ fn run(sizes: Vec<usize>, backwards: bool, ops: Vec<Op>) -> Result<(), TestCaseE
             assert!(times.take(job, nodes.clone(), from, until, reserved));
             jobs.push(job);
             let has = |taken: Taken| Has { job, node: taken.node, from, until, reserved, cores: taken.cores };
-            naive.all.extend(nodes.into_iter().map(has));
+            naive.all.extend(nodes.iter().map(has));
         };
         match op {
             Op::Advance(by) => {
