@@ -34,6 +34,7 @@ use future::Future;
 use peaks::Peaks;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +54,8 @@ struct Job {
     from: i64,
     until: i64,
     reserved: bool,
-    nodes: Nodes,
+    /// Nodes, each with what the job has of it, as [`Span::cores`].
+    nodes: SmallVec<[(u32, u32); 2]>,
 }
 
 /// What a job has on a node.
@@ -82,6 +84,8 @@ struct Present {
     /// How many have all of it.
     whole: u16,
 }
+
+type Spans = SmallVec<[Span; 2]>;
 
 impl Span {
     /// Whether it is in the way of something at `now`.
@@ -113,7 +117,7 @@ pub struct NodeTimes {
     free_until: Peaks<i64>,
     /// How many nodes are wholly free now.
     idle: usize,
-    spans: Vec<SmallVec<[Span; 1]>>,
+    spans: Vec<Spans>,
     masks: Masks,
     jobs: FastMap<JobId, Job>,
     /// When what is planned starts, and when reservations end, as far as that is still to come.
@@ -258,9 +262,21 @@ impl NodeTimes {
         self.jobs.get(&job).is_some_and(|job| job.reserved)
     }
 
+    /// On how many nodes a job has something.
+    pub fn nodes_of(&self, job: JobId) -> usize {
+        self.jobs.get(&job).map_or(0, |job| job.nodes.len())
+    }
+
+    /// Until when what a job has is planned.
+    pub fn end_of(&self, job: JobId) -> Option<i64> {
+        self.jobs.get(&job).map(|job| job.until)
+    }
+
     /// What a job has: from when, until when, and on which nodes.
-    pub fn job(&self, job: JobId) -> Option<(i64, i64, &Nodes)> {
-        self.jobs.get(&job).map(|job| (job.from, job.until, &job.nodes))
+    pub fn job(&self, job: JobId) -> Option<(i64, i64, Nodes)> {
+        let Job { from, until, nodes, .. } = self.jobs.get(&job)?;
+        let taken = |&(node, cores): &(u32, u32)| Taken { node, cores: self.masks.all.get(cores as usize).copied() };
+        Some((*from, *until, nodes.iter().map(taken).collect()))
     }
 
     /// Time goes on: reservations may start or be over. A time before [`NodeTimes::now`] is passed over.
@@ -273,8 +289,8 @@ impl NodeTimes {
             && at <= now
         {
             self.edges.pop_first();
-            let nodes: Nodes = self.jobs.get(&job).map(|job| job.nodes.clone()).unwrap_or_default();
-            nodes.iter().for_each(|taken| self.refresh(taken.node));
+            let nodes = self.jobs.get(&job).map(|job| job.nodes.clone()).unwrap_or_default();
+            nodes.iter().for_each(|&(node, _)| self.refresh(node));
         }
     }
 
@@ -356,19 +372,17 @@ impl NodeTimes {
 
     /// A job takes nodes: from now on if it is held, or at a later time if it is reserved. The nodes are free then, as
     /// an answer says that they are. A job that has something already gets nothing; then the answer is false.
-    pub fn take(&mut self, job: JobId, nodes: Nodes, from: i64, until: i64, reserved: bool) -> bool {
-        if self.jobs.contains_key(&job) {
-            return false;
-        }
+    pub fn take(&mut self, job: JobId, nodes: &Nodes, from: i64, until: i64, reserved: bool) -> bool {
+        let Entry::Vacant(entry) = self.jobs.entry(job) else { return false };
+        let mut taken = SmallVec::with_capacity(nodes.len());
+        taken.extend(nodes.whole().iter().map(|&node| (node, WHOLE)));
+        taken.extend(nodes.parts().iter().map(|&(node, cores)| (node, self.masks.add(cores))));
+        entry.insert(Job { from, until, reserved, nodes: taken.clone() });
         let span = Span { job, from, until, reserved, cores: WHOLE };
-        for &node in nodes.whole() {
+        for (node, cores) in taken {
+            let span = Span { cores, ..span };
             self.spans[node as usize].push(span);
-            self.begin(node, &span, None);
-        }
-        for (node, cores) in nodes.parts() {
-            let span = Span { cores: self.masks.add(*cores), ..span };
-            self.spans[*node as usize].push(span);
-            self.begin(*node, &span, Some(cores));
+            self.begin(node, &span);
         }
         if from > self.now {
             self.edges.insert((from, job));
@@ -376,14 +390,13 @@ impl NodeTimes {
         if reserved && until > self.now {
             self.edges.insert((until, job));
         }
-        self.jobs.insert(job, Job { from, until, reserved, nodes });
         true
     }
 
     /// A job gives back all that it has. False if that is nothing.
     pub fn give_back(&mut self, job: JobId) -> bool {
         let Some(Job { from, until, reserved, nodes }) = self.jobs.remove(&job) else { return false };
-        nodes.iter().for_each(|taken| self.drop_spans(taken.node, job));
+        nodes.iter().for_each(|&(node, _)| self.drop_spans(node, job));
         if reserved || from > self.now {
             self.edges.remove(&(from, job));
             self.edges.remove(&(until, job));
@@ -394,8 +407,8 @@ impl NodeTimes {
     /// A job gives back what it has on some nodes; what it has is over when nothing is left.
     pub fn give_back_on(&mut self, job: JobId, on: impl Fn(u32) -> bool) {
         let Some(known) = self.jobs.get_mut(&job) else { return };
-        let gone: SmallVec<[u32; 4]> = known.nodes.iter().map(|taken| taken.node).filter(|&node| on(node)).collect();
-        known.nodes.retain(|node| !on(node));
+        let gone: SmallVec<[u32; 4]> = known.nodes.iter().map(|&(node, _)| node).filter(|&node| on(node)).collect();
+        known.nodes.retain(|&mut (node, _)| !on(node));
         let empty = known.nodes.is_empty();
         gone.into_iter().for_each(|node| self.drop_spans(node, job));
         if empty {
@@ -414,7 +427,7 @@ impl NodeTimes {
                 self.edges.insert((until, job));
             }
         }
-        for Taken { node, .. } in nodes.iter() {
+        for (node, _) in nodes {
             let mine = self.spans[node as usize].iter_mut().filter(|span| span.job == job);
             mine.for_each(|span| span.until = until);
             self.refresh(node);
@@ -444,10 +457,18 @@ impl NodeTimes {
     }
 
     /// A span was added to those of a node.
-    fn begin(&mut self, node: u32, span: &Span, cores: Option<&Cores>) {
+    fn begin(&mut self, node: u32, span: &Span) {
         let present = &mut self.present[node as usize];
+        if !span.is_on(self.now) && self.free_until.get(node as usize) == NOT_FREE {
+            // What is later changes nothing now.
+            if span.from > self.now {
+                present.next = present.next.min(span.from);
+            }
+            self.future.touch(node);
+            return;
+        }
         if span.is_on(self.now) {
-            match cores {
+            match self.masks.all.get(span.cores as usize) {
                 Some(cores) => present.used = present.used.with(cores),
                 None => present.whole += 1,
             }

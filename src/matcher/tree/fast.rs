@@ -42,6 +42,8 @@ pub(super) struct Fast {
     times: NodeTimes,
     /// The nodes by position.
     nodes: Vec<VertexId>,
+    /// What contains each, and whether it contains something itself.
+    homes: Vec<(VertexId, bool)>,
     /// The position of each target.
     position: Vec<u32>,
     /// The cores of a node in order of preference, as places in depth-first order.
@@ -82,7 +84,8 @@ impl Fast {
         if engine.options.compat || engine.options.traverser != Traverser::Simple || !engine.topology.plain {
             return None;
         }
-        let nodes = nodes_in_order(graph, engine.topology.roots[LEAD], low, stop_on_first)?;
+        let root = engine.topology.roots[LEAD];
+        let nodes = nodes_in_order(graph, root, low, stop_on_first)?;
         let mut position = vec![NOWHERE; graph.target_bound()];
         let mut orders: Vec<Arc<[u16]>> = Vec::new();
         let mut order_of = Vec::with_capacity(nodes.len());
@@ -115,6 +118,7 @@ impl Fast {
         Some(Box::new(Fast {
             times,
             least_cores: sizes.iter().min().map_or(0, |&least| least as u32),
+            homes: nodes.iter().map(|&v| (graph.parent(v).unwrap_or(root), graph.subtree(v).len() > 1)).collect(),
             nodes,
             position,
             orders,
@@ -139,7 +143,7 @@ impl Fast {
 
     /// A job has nothing any more. On how many nodes it had something.
     pub(super) fn give_back(&mut self, job: JobId) -> usize {
-        let nodes = self.times.job(job).map_or(0, |(_, _, nodes)| nodes.len());
+        let nodes = self.times.nodes_of(job);
         self.times.give_back(job);
         self.overruns.remove(&job);
         if self.unentered.len() > 1024 && self.unentered.len() > 4 * self.times.jobs() {
@@ -206,22 +210,24 @@ impl Fast {
     /// What a job has on the nodes of a choice, in the order in which a walk leaves it.
     fn grant(&self, graph: &Graph, nodes: &Nodes) -> Grant {
         let vertex = |node: u32| self.nodes[node as usize];
-        let mut order: SmallVec<[(VertexId, Option<u32>); 4]> = SmallVec::with_capacity(nodes.len());
-        order.extend(nodes.whole().iter().map(|&node| (vertex(node), None)));
-        order.extend(nodes.parts().iter().zip(0..).map(|(&(node, _), at)| (vertex(node), Some(at))));
+        let mut order: SmallVec<[(VertexId, u32, Option<u32>); 4]> = SmallVec::with_capacity(nodes.len());
+        order.extend(nodes.whole().iter().map(|&node| (vertex(node), node, None)));
+        order.extend(nodes.parts().iter().zip(0..).map(|(&(node, _), at)| (vertex(node), node, Some(at))));
         order.sort_unstable();
         let mut grant = Grant { vertices: Vec::with_capacity(nodes.len() + 4) };
         let mut open: SmallVec<[VertexId; 8]> = SmallVec::new();
-        for (v, part) in order {
+        for (v, node, part) in order {
+            let (home, has_parts) = self.homes[node as usize];
             while let Some(&top) = open.last()
+                && top != home
                 && !graph.is_in(v, top)
             {
                 open.pop();
-                grant.vertices.push(granted(graph, top, open.len() as u32 + 1, false, false));
+                grant.vertices.push(container(graph, top, open.len() as u32 + 1));
             }
             let known = open.len();
             let stop = open.last().copied();
-            let mut above = graph.parent(v);
+            let mut above = Some(home);
             while above != stop
                 && let Some(next) = above
             {
@@ -231,15 +237,14 @@ impl Fast {
             open[known..].reverse();
             let level = open.len() as u32 + 1;
             if let Some((node, cores)) = part.map(|at| nodes.parts()[at as usize]) {
-                for core in self.cores(graph, node, &cores) {
-                    grant.vertices.push(granted(graph, core, level + 1, true, false));
-                }
+                let of = |core| Granted { exclusive: true, ..plain(core, v, level + 1) };
+                grant.vertices.extend(self.cores(graph, node, &cores).into_iter().map(of));
             }
             let whole = part.is_none();
-            grant.vertices.push(granted(graph, v, level, whole, whole && graph.subtree(v).len() > 1));
+            grant.vertices.push(Granted { exclusive: whole, whole: whole && has_parts, ..plain(v, home, level) });
         }
         while let Some(top) = open.pop() {
-            grant.vertices.push(granted(graph, top, open.len() as u32 + 1, false, false));
+            grant.vertices.push(container(graph, top, open.len() as u32 + 1));
         }
         grant
     }
@@ -265,19 +270,25 @@ impl Fast {
     }
 }
 
-fn granted(graph: &Graph, vertex: VertexId, level: u32, exclusive: bool, whole: bool) -> Granted {
-    let edge = graph.parent(vertex).map(|parent| (parent, SubsystemId::CONTAINMENT));
+/// One of a vertex of size 1, shared.
+fn plain(vertex: VertexId, parent: VertexId, level: u32) -> Granted {
     Granted {
         vertex,
-        needs: graph.size(vertex),
-        exclusive,
+        needs: 1,
+        exclusive: false,
         exclusive_parent: false,
-        whole,
+        whole: false,
         level,
-        edge,
+        edge: Some((parent, SubsystemId::CONTAINMENT)),
         label: None,
         counts: Vec::new(),
     }
+}
+
+/// A vertex around nodes.
+fn container(graph: &Graph, vertex: VertexId, level: u32) -> Granted {
+    let edge = graph.parent(vertex).map(|parent| (parent, SubsystemId::CONTAINMENT));
+    Granted { needs: graph.size(vertex), edge, ..plain(vertex, vertex, level) }
 }
 
 /// The nodes in the order in which a policy prefers them; none if that is not by their numbers alone.
@@ -452,7 +463,7 @@ impl Engine {
         };
         self.visits = Visits { preorder: found.len() as u64, postorder: found.len() as u64 };
         if mode != Mode::Matched {
-            fast.times.take(job, found, from, until, mode == Mode::Reserved);
+            fast.times.take(job, &found, from, until, mode == Mode::Reserved);
             fast.unentered.push(job);
             if mode == Mode::Allocated {
                 fast.ends.push(Reverse((until, job)));
@@ -472,7 +483,7 @@ impl Engine {
             && end <= now
         {
             fast.ends.pop();
-            let still = fast.times.job(job).is_some_and(|(_, until, _)| until == end) && !self.jobs.contains_key(&job);
+            let still = fast.times.end_of(job) == Some(end) && !self.jobs.contains_key(&job);
             if still {
                 let overruns = fast.overruns.entry(job).or_default();
                 let until = Self::put_off(end, now, overruns);
@@ -493,7 +504,7 @@ impl Engine {
             if self.jobs.contains_key(&job) {
                 continue;
             }
-            let choice = fast.choice(&self.graph, nodes);
+            let choice = fast.choice(&self.graph, &nodes);
             let mut whole = vec![false; self.types.len()];
             whole[Ty::NODE.index()] = nodes.has_whole();
             let kind = if fast.times.is_reserved(job) { Kind::Reservation } else { Kind::Allocation };
@@ -525,7 +536,7 @@ impl Engine {
         if let Some(record) = self.jobs.get(&job) {
             let (nodes, from) = self.held_on_nodes(&fast, job);
             if let Some(from) = from.filter(|_| !nodes.is_empty()) {
-                fast.times.take(job, nodes, from, record.end, record.reserved);
+                fast.times.take(job, &nodes, from, record.end, record.reserved);
             }
         }
         self.fast = Some(fast);

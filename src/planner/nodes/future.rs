@@ -1,13 +1,15 @@
 //! When nodes are wholly free: their free intervals by start, nodes with the same one together.
 
 use super::group::Group;
-use super::{Ask, Positions, Span};
+use super::{Ask, Positions, Span, Spans};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 /// Free from the first tick until the second one.
 type Interval = (i64, i64);
+
+type Intervals = SmallVec<[Interval; 3]>;
 
 /// Before all times.
 const EVER: i64 = i64::MIN;
@@ -26,8 +28,8 @@ pub(super) struct Future {
     heads: BTreeMap<i64, Group>,
     /// Free between two things that are planned, by class of length, start and end.
     gaps: Vec<BTreeMap<Interval, Group>>,
-    /// What is entered for each node.
-    entered: Vec<SmallVec<[Interval; 1]>>,
+    /// What is entered for each node; nothing as long as nobody has asked about later.
+    entered: Vec<Intervals>,
     /// Nodes of which something has changed.
     touched: Vec<u32>,
     is_touched: Vec<bool>,
@@ -43,7 +45,7 @@ impl Future {
             tails: BTreeMap::new(),
             heads: BTreeMap::new(),
             gaps: vec![BTreeMap::new(); CLASSES],
-            entered: vec![SmallVec::new(); nodes],
+            entered: Vec::new(),
             touched: Vec::new(),
             is_touched: vec![false; nodes],
         }
@@ -58,21 +60,33 @@ impl Future {
     }
 
     /// Enters what has changed since the last time.
-    pub(super) fn refresh(&mut self, spans: &[SmallVec<[Span; 1]>], up: &Positions, now: i64) {
+    pub(super) fn refresh(&mut self, spans: &[Spans], up: &Positions, now: i64) {
         self.touch_past(now);
         let mut touched = std::mem::take(&mut self.touched);
+        let mut tails: Vec<(i64, u32)> = Vec::new();
+        self.entered.resize_with(spans.len(), Intervals::new);
         for &node in &touched {
             let at = node as usize;
             self.is_touched[at] = false;
-            let free = if up.contains(node) { free_intervals(&spans[at], now) } else { SmallVec::new() };
+            let free = if up.contains(node) { free_intervals(&spans[at], now) } else { Intervals::new() };
             let old = std::mem::take(&mut self.entered[at]);
             for interval in old.iter().filter(|interval| !free.contains(interval)) {
                 self.remove(*interval, node);
             }
-            for interval in free.iter().filter(|interval| !old.contains(interval)) {
-                self.group(*interval).insert(node);
+            for &(from, until) in free.iter().filter(|interval| !old.contains(interval)) {
+                match (from, until) {
+                    (EVER, _) => self.group((from, until)).insert(node),
+                    (_, NEVER) => tails.push((from, node)),
+                    _ => self.group((from, until)).insert(node),
+                }
             }
             self.entered[at] = free;
+        }
+        // Mostly many are free from the same time on.
+        tails.sort_unstable();
+        for same in tails.chunk_by(|a, b| a.0 == b.0) {
+            let group = self.tails.entry(same[0].0).or_insert_with(Group::new);
+            same.iter().for_each(|&(_, node)| group.insert(node));
         }
         touched.clear();
         self.touched = touched;
@@ -215,7 +229,7 @@ impl<'a> Sweep<'a> {
 }
 
 /// When a node is free of all spans, from before all times; nothing that ended before now.
-fn free_intervals(spans: &[Span], now: i64) -> SmallVec<[Interval; 1]> {
+fn free_intervals(spans: &[Span], now: i64) -> Intervals {
     let mut free = SmallVec::new();
     if spans.is_empty() {
         // Clear nodes are not entered.

@@ -67,11 +67,6 @@ impl Nodes {
     pub fn parts(&self) -> &[(u32, Cores)] {
         &self.parts
     }
-
-    pub(super) fn retain(&mut self, keep: impl Fn(u32) -> bool) {
-        self.whole.retain(|node| keep(*node));
-        self.parts.retain(|(node, _)| keep(*node));
-    }
 }
 
 impl FromIterator<Taken> for Nodes {

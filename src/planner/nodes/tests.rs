@@ -128,7 +128,7 @@ fn run(sizes: Vec<usize>, backwards: bool, ops: Vec<Op>) -> Result<(), TestCaseE
         let job = JobId(number as u64);
         let mut take = |times: &mut NodeTimes, naive: &mut Naive, nodes: Nodes, from: i64, length: i64| {
             let (until, reserved) = (from.saturating_add(length), from > naive.now);
-            assert!(times.take(job, nodes.clone(), from, until, reserved));
+            assert!(times.take(job, &nodes, from, until, reserved));
             jobs.push(job);
             let has = |taken: Taken| Has { job, node: taken.node, from, until, reserved, cores: taken.cores };
             naive.all.extend(nodes.iter().map(has));
