@@ -6,12 +6,14 @@
 //! graph-memory jgf FILE
 //! graph-memory write-jgf 16384 FILE       the machine of the recipe as JGF, to be read by the line above
 //! graph-memory schedulers 16384 10        what each further scheduler on a shared graph takes
+//! graph-memory engines 16384 10           what each further matching engine on a shared graph takes
 //! ```
 
 use sluice::base::{Epoch, Timestamp};
 use sluice::config::SchedulerSettings;
 use sluice::formats::grug::Grug;
 use sluice::graph::Graph;
+use sluice::matcher::tree::{Engine, Options};
 use sluice::scheduler::{Input, Scheduler};
 use std::io::Write;
 use std::sync::Arc;
@@ -36,9 +38,12 @@ fn main() {
             let file = std::fs::File::create(file).expect("a file");
             return write_jgf(&machine_of(number(nodes)), std::io::BufWriter::new(file)).expect("all written");
         }
+        ["engines", nodes, count] => return engines(machine_of(number(nodes)), number(count)),
         ["schedulers", nodes, count] => return schedulers(machine_of(number(nodes)), number(count)),
         _ => {
-            eprintln!("usage: graph-memory nodes N | grug FILE | jgf FILE | write-jgf N FILE | schedulers N COUNT");
+            eprintln!(
+                "usage: graph-memory nodes N | grug FILE | jgf FILE | write-jgf N FILE | schedulers N COUNT | engines N COUNT"
+            );
             std::process::exit(2);
         }
     };
@@ -81,6 +86,16 @@ fn schedulers(graph: Graph, count: u32) {
         })
         .collect();
     println!("{:.3} MiB for each of {count} schedulers", (mib("VmRSS:") - before) / f64::from(count));
+    drop(all);
+}
+
+/// Adds matching engines one after the other to a shared graph, and tells what they take.
+fn engines(graph: Graph, count: u32) {
+    let graph = Arc::new(graph);
+    let before = mib("VmRSS:");
+    let all: Vec<Engine> =
+        (0..count).map(|_| Engine::new(graph.clone(), Options::default()).expect("a tree")).collect();
+    println!("{:.3} MiB for each of {count} engines", (mib("VmRSS:") - before) / f64::from(count));
     drop(all);
 }
 

@@ -70,16 +70,29 @@ impl Graph {
     /// A new version with another graph laid over this one. `addition` may be built from R, JGF or text.
     ///
     /// Trees are compared from the top: a vertex of `addition` is one of this graph if both have the same containing
-    /// vertex, kind, name and rank (or both none); else it is added after the children that are there. Siblings that
+    /// vertex, kind, name and rank (or were given none); else it is added after the children that are there. Siblings that
     /// are alike are paired in order. Two single roots of one kind are the same vertex whatever they are called,
     /// since R always says `cluster0`. Of vertices that are there nothing changes; a target may gain vertices. New
-    /// targets get new numbers in depth-first order. Edges of other subsystems and vertices outside containment are
+    /// targets get new numbers in depth-first order, and ranks if they were given none. Edges of other subsystems and vertices outside containment are
     /// added where they are new; of the latter kind and name decide.
     ///
     /// # Errors
     /// [`GraphError::DuplicateRank`] where a new target has the rank of another, [`GraphError::NestedTarget`],
     /// [`GraphError::TooManyVertices`], [`GraphError::SizeOverflow`].
     pub fn extend(&self, addition: &Graph) -> Result<Extended, GraphError> {
+        self.extend_with(addition, false)
+    }
+
+    /// As [`Graph::extend`], but a new vertex that would be a target with the rank of one that is there becomes no
+    /// target. It keeps its [given rank](Graph::given_rank).
+    ///
+    /// # Errors
+    /// As [`Graph::extend`], but for that.
+    pub fn extend_sharing_ranks(&self, addition: &Graph) -> Result<Extended, GraphError> {
+        self.extend_with(addition, true)
+    }
+
+    fn extend_with(&self, addition: &Graph, share_ranks: bool) -> Result<Extended, GraphError> {
         let mut builder = self.copy_without(&|_| false)?.0;
         let images = overlay(self, addition, &mut builder)?;
         self.number_added(addition, &images, &mut builder);
@@ -98,10 +111,20 @@ impl Graph {
                 builder.paths.push((image, subsystem, path.clone()));
             }
         }
+        let ranks =
+            |graph: &Graph| graph.targets_in_order().iter().filter_map(|&id| Some(graph.target(id)?.rank)).max();
+        let mut free_rank = ranks(self).max(ranks(addition)).map_or(0, |most| most.saturating_add(1));
         for target in addition.targets_in_order().iter().filter_map(|&id| addition.target(id)) {
             let draft = images[target.vertex.index()];
-            if draft as usize >= self.len() {
-                builder.targets.push(DraftTarget { draft, rank: target.rank, host: target.host.clone(), id: None });
+            let given = addition.given_rank(target.vertex) >= 0;
+            let shared = share_ranks && given && self.target_by_rank(target.rank).is_some();
+            if draft as usize >= self.len() && !shared {
+                let mut rank = target.rank;
+                if !given {
+                    rank = free_rank;
+                    free_rank = free_rank.saturating_add(1);
+                }
+                builder.targets.push(DraftTarget { draft, rank, host: target.host.clone(), id: None });
             }
         }
         let Built { mut graph, places } = builder.finish()?;
@@ -209,6 +232,7 @@ type Key = (KindId, String, Option<u32>);
 
 fn key_of(graph: &Graph, v: VertexId, kind: KindId) -> Key {
     let target = graph.target_of(v).and_then(|id| graph.target(id)).filter(|target| target.vertex == v);
+    let target = target.filter(|_| graph.given_rank(v) >= 0);
     (kind, graph.vertex(v).name().into_owned(), target.map(|target| target.rank))
 }
 

@@ -51,7 +51,9 @@ impl Graph {
     }
 }
 
-fn node(builder: &mut Builder, host: Option<&str>, rank: u32) -> Draft {
+/// A node by its host: the basename is the host without the number at its end, the id that number, or -1. Without a
+/// host it is `node` with the rank.
+pub(super) fn node(builder: &mut Builder, host: Option<&str>, rank: u32) -> Draft {
     let Some(host) = host else {
         let word = builder.names.symbol("node");
         return Draft::new(KindId::NODE, word, rank.into());

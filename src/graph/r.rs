@@ -1,13 +1,13 @@
 //! From R (RFC 20) to a graph, and from an allocation to R.
 
 use super::build::{Builder, Draft, DraftTarget};
+use super::hwloc::node;
 use super::names::KindId;
 use super::store::Graph;
 use super::target::Target;
 use super::{GraphError, Properties};
 use crate::base::{TargetId, TargetSet};
 use crate::formats::idset::{Idset, MAX_ID};
-use crate::formats::jgf::trailing_number;
 use crate::formats::r::{R, RankEntry};
 use std::collections::BTreeMap;
 
@@ -51,15 +51,10 @@ impl Graph {
         let mut builder = Builder::new();
         let vertices = r.ranks.iter().map(|entry| entry.cores.len().saturating_add(entry.gpus.len()).saturating_add(1));
         builder.reserve(vertices.fold(1, usize::saturating_add))?;
-        let [cluster, node, core, gpu] = ["cluster", "node", "core", "gpu"].map(|word| builder.names.symbol(word));
+        let [cluster, core, gpu] = ["cluster", "core", "gpu"].map(|word| builder.names.symbol(word));
         let root = builder.add(Draft::new(KindId::CLUSTER, cluster, 0), None)?;
         for RankEntry { rank, host, cores, gpus, .. } in &r.ranks {
-            // Fluxion's id of a host without a number is -1.
-            let id = host.as_deref().map_or(i64::from(*rank), |host| trailing_number(host).unwrap_or(-1));
-            let mut draft = Draft::new(KindId::NODE, node, id);
-            if let Some(host) = host {
-                builder.set_name(&mut draft.record, host);
-            }
+            let draft = node(&mut builder, host.as_deref(), *rank);
             let draft = builder.add(draft, Some(root))?;
             for id in cores.iter() {
                 builder.add(Draft::new(KindId::CORE, core, id.into()), Some(draft))?;

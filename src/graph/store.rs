@@ -288,6 +288,11 @@ impl Graph {
 
     /// The first vertex with this path in the containment tree. Costs a step per sibling on the way.
     pub fn by_path(&self, path: &str) -> Option<VertexId> {
+        self.all_by_path(path).first().copied()
+    }
+
+    /// All vertices with this path in the containment tree, in order: several where siblings have one name.
+    pub fn all_by_path(&self, path: &str) -> Vec<VertexId> {
         let mut open: Vec<(VertexId, &str)> = Vec::new();
         for (&(v, subsystem), given) in &self.paths {
             if subsystem == SubsystemId::CONTAINMENT
@@ -309,15 +314,17 @@ impl Graph {
         if let Some(rest) = path.strip_prefix('/') {
             open.extend(children(None, rest));
         }
-        let mut best: Option<VertexId> = None;
+        let mut found = Vec::new();
         while let Some((v, rest)) = open.pop() {
             if rest.is_empty() {
-                best = Some(best.map_or(v, |b| b.min(v)));
+                found.push(v);
             } else if let Some(rest) = rest.strip_prefix('/') {
                 open.extend(children(Some(v), rest));
             }
         }
-        best
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }
 

@@ -1,7 +1,8 @@
 //! Random machines, jobspecs and command sequences, from a seed.
 
-use sluice::formats::grug::{Grug, Pool, Relation};
-use sluice::graph::{Graph, VertexId};
+use resource_query::{Options, Outputs, Parsed, Session};
+use sluice::formats::grug::{Grug, IdRule, Method, Pool, Relation};
+use sluice::graph::{Graph, KindId, Properties, Share, VertexId};
 use std::fmt::Write;
 
 /// SplitMix64: small, and the same everywhere.
@@ -37,11 +38,12 @@ impl Random {
 
 /// One sequence: a machine, jobspecs, and what is done.
 pub struct Scenario {
-    pub graphml: String,
+    /// GraphML of a recipe, JGF, or R.
+    pub graph: String,
     /// Options but `-L` and `-t`.
     pub options: Vec<String>,
-    /// By name of the file.
-    pub jobspecs: Vec<(String, String)>,
+    /// Jobspecs and sets of ranks, by name of the file.
+    pub files: Vec<(String, String)>,
     pub commands: String,
     /// No two vertices of one type have one number, so that no policy meets a tie.
     pub unique_ids: bool,
@@ -50,13 +52,16 @@ pub struct Scenario {
 /// What kinds the machine has below its nodes.
 struct Machine {
     grug: Grug,
+    /// Nodes with cores and GPUs, in a cluster: what R can say.
+    flat: bool,
     sockets: bool,
     gpus: bool,
     memory: bool,
     unique_ids: bool,
 }
 
-const POLICIES: [&str; 8] = ["high", "low", "first", "hinode", "lonode", "hinodex", "lonodex", "firstnodex"];
+const POLICIES: [&str; 9] =
+    ["high", "low", "first", "hinode", "lonode", "hinodex", "lonodex", "firstnodex", "locality"];
 const FORMATS: [&str; 4] = ["simple", "simple", "jgf", "rv1_nosched"];
 const FIND: [&str; 10] = [
     "status=up",
@@ -74,20 +79,48 @@ const FIND: [&str; 10] = [
 pub fn scenario(seed: u64, directory: &str) -> Scenario {
     let mut random = Random::new(seed);
     let machine = machine(&mut random);
-    let (graph, _) = Graph::from_grug(&machine.grug).unwrap();
+    let (mut graph, _) = Graph::from_grug(&machine.grug).unwrap();
     assert!(graph.len() <= 200, "the machine has {} vertices", graph.len());
-    let options = options(&mut random, &machine);
+    let mut options = options(&mut random, &machine);
     let count = random.within(2, 6);
     let jobspecs: Vec<_> =
         (0..count).map(|i| (format!("{directory}/job{i}.yaml"), jobspec(&mut random, &machine))).collect();
-    let commands = commands(&mut random, &graph, &jobspecs);
-    let graphml = machine.grug.to_graphml();
-    Scenario { graphml, options, jobspecs, commands, unique_ids: machine.unique_ids }
+    let nodes = graph.of_kind(KindId::NODE).len() as u64;
+    let freed: Vec<_> = (0..3).map(|i| (format!("{directory}/freed{i}.json"), ranks(&mut random, nodes))).collect();
+    let mut text = machine.grug.to_graphml();
+    if machine.flat {
+        let r = graph.to_r(graph.targets().iter().map(Share::whole), &Properties::new()).unwrap();
+        text = r.to_json().to_string();
+        graph = Graph::from_r(&r).unwrap().0;
+    }
+    let commands = commands(&mut random, &graph, &jobspecs, if machine.flat { &freed } else { &[] });
+    let files = jobspecs.into_iter().chain(freed).collect();
+    let file = format!("{directory}/graph");
+    std::fs::write(&file, &text).unwrap();
+    let from_r = ["-f", "rv1exec"].map(str::to_owned);
+    let format = if machine.flat { &from_r[..] } else { &[] };
+    options.extend_from_slice(format);
+    if random.percent(30) {
+        text = jgf(&file, format);
+        options.extend(["-f".to_owned(), "jgf".to_owned()]);
+    }
+    Scenario { graph: text, options, files, commands, unique_ids: machine.unique_ids }
+}
+
+/// A graph as JGF, from a session that finds all of it.
+fn jgf(file: &str, format: &[String]) -> String {
+    let arguments = ["-L", file, "-F", "jgf"].map(str::to_owned).into_iter().chain(format.iter().cloned());
+    let Ok(Parsed::Run { options, .. }) = Options::parse(arguments) else { panic!("options that are understood") };
+    let (mut results, mut console, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    let mut outputs = Outputs::new(Some(&mut results), &mut console, &mut errors);
+    Session::new(*options).unwrap().lines("find status=up", &mut outputs).unwrap();
+    String::from_utf8(results).unwrap().lines().next().unwrap().to_owned()
 }
 
 fn machine(random: &mut Random) -> Machine {
-    let (sockets, gpus, memory) = (random.percent(40), random.percent(40), random.percent(40));
-    let unique_ids = random.percent(60);
+    let flat = random.percent(25);
+    let (sockets, memory) = (!flat && random.percent(40), !flat && random.percent(40));
+    let (gpus, unique_ids) = (random.percent(40), random.percent(60));
     let racks = random.within(1, 3);
     let nodes = random.within(1, 4);
     let per_node = if sockets { random.within(1, 2) } else { 1 };
@@ -101,9 +134,9 @@ fn machine(random: &mut Random) -> Machine {
     let mut add = |pools: &mut Vec<Pool>, pool: Pool, source: usize, scale: u64, depth: i32| {
         let target = pools.len();
         pools.push(pool);
-        let mut relation = Relation::multiply(source, target, scale as u32);
-        relation.id.scope = if unique_ids { depth } else { 0 };
-        relations.push(relation);
+        let ids = IdRule { scope: if unique_ids { depth } else { 0 }, ..IdRule::default() };
+        let method = Method::Multiply { scale: scale as u32, ids };
+        relations.push(Relation { method, ..Relation::multiply(source, target, 1) });
         target
     };
     let rack = add(&mut pools, Pool::new("rack"), 0, racks, 0);
@@ -118,17 +151,19 @@ fn machine(random: &mut Random) -> Machine {
         let pool = Pool { size: random.within(1, 8), unit: "GB".into(), ..Pool::new("memory") };
         add(&mut pools, pool, holder, memory_count, depth);
     }
-    Machine { grug: Grug::new("random", pools, relations).unwrap(), sockets, gpus, memory, unique_ids }
+    Machine { grug: Grug::new("random", pools, relations).unwrap(), flat, sockets, gpus, memory, unique_ids }
 }
 
 fn options(random: &mut Random, machine: &Machine) -> Vec<String> {
     let (policy, format) = (random.pick(&POLICIES), random.pick(&FORMATS));
     let mut options = vec!["-P", policy, "-F", format];
+    let filters = random.pick(&["ALL:core", "ALL:core,ALL:node", "cluster:core,rack:node", "node:core"]);
+    let filters = if machine.gpus && random.percent(50) { format!("{filters},ALL:gpu") } else { filters.to_owned() };
     if random.percent(40) {
-        options.extend(["-p", random.pick(&["ALL:core", "ALL:core,ALL:node", "cluster:core,rack:node", "node:core"])]);
-        if machine.gpus && random.percent(50) {
-            options.extend(["-p", "ALL:gpu"]);
-        }
+        options.extend(["-p", &filters]);
+    }
+    if random.percent(15) {
+        options.extend(["-T", "flexible"]);
     }
     options.into_iter().map(str::to_owned).collect()
 }
@@ -167,7 +202,7 @@ fn jobspec(random: &mut Random, machine: &Machine) -> String {
     if random.percent(15) {
         open(&mut text, "cluster", "1", "");
     }
-    if random.percent(20) {
+    if !machine.flat && random.percent(20) {
         open(&mut text, "rack", &random.within(1, 2).to_string(), "");
     }
     let nodes = random.within(1, 3).to_string();
@@ -210,13 +245,30 @@ fn jobspec(random: &mut Random, machine: &Machine) -> String {
     text
 }
 
-fn commands(random: &mut Random, graph: &Graph, jobspecs: &[(String, String)]) -> String {
+/// R of one or two ranks, as a part of an allocation that is given back.
+fn ranks(random: &mut Random, nodes: u64) -> String {
+    let first = random.within(0, nodes - 1);
+    let second = random.within(first, (first + 1).min(nodes - 1));
+    let (ranks, hosts) = if first == second {
+        (first.to_string(), format!("node{first}"))
+    } else {
+        (format!("{first}-{second}"), format!("node[{first}-{second}]"))
+    };
+    format!(
+        r#"{{"version": 1, "execution": {{"R_lite": [{{"rank": "{ranks}", "children": {{"core": "0"}}}}],
+        "nodelist": ["{hosts}"], "starttime": 0, "expiration": 0}}}}"#
+    )
+}
+
+type Files = [(String, String)];
+
+fn commands(random: &mut Random, graph: &Graph, jobspecs: &Files, freed: &Files) -> String {
     let mut text = String::new();
     let path = |random: &mut Random| {
         let v = VertexId(random.within(1, graph.len() as u64 - 1) as u32);
         graph.path(v)
     };
-    let nodes = graph.of_kind(sluice::graph::KindId::NODE);
+    let nodes = graph.of_kind(KindId::NODE);
     for _ in 0..random.within(0, 2) {
         let _ = writeln!(text, "set-property {} fast=1", graph.path(random.pick(nodes)));
     }
@@ -235,7 +287,16 @@ fn commands(random: &mut Random, graph: &Graph, jobspecs: &[(String, String)]) -
                 };
                 writeln!(text, "match {operation} {}", random.pick(jobspecs).0)
             }
-            65..82 => writeln!(text, "cancel {}", random.within(1, jobs.max(1))),
+            65..78 if freed.is_empty() => writeln!(text, "cancel {}", random.within(1, jobs.max(1))),
+            65..74 => writeln!(text, "cancel {}", random.within(1, jobs.max(1))),
+            74..78 if !freed.is_empty() => {
+                let job = random.within(1, jobs.max(1));
+                writeln!(text, "partial-cancel {job} rv1exec {} stats", random.pick(freed).0)
+            }
+            78..82 => {
+                jobs += 2;
+                writeln!(text, "multi-match allocate {} {}", random.pick(jobspecs).0, random.pick(jobspecs).0)
+            }
             82..91 => writeln!(text, "set-status {} {}", path(random), random.pick(&["up", "down", "down"])),
             91..93 => writeln!(text, "get-status {}", path(random)),
             _ => writeln!(text, "find {}", random.pick(&FIND)),

@@ -37,38 +37,51 @@ impl Engine {
         if !self.knows(job) {
             return Err(CancelError::UnknownJob(job));
         }
+        if self.options.compat {
+            return Ok(self.cancel_as_fluxion(job));
+        }
         if let Some(fast) = &mut self.fast {
             let nodes = fast.give_back(job) as u64;
             if !self.jobs.contains_key(&job) {
                 return Ok(Cancelled { full: true, visits: Visits { preorder: nodes, postorder: nodes } });
             }
         }
+        let held = self.jobs.get(&job).map_or(0, |record| record.vertices.len() as u64);
+        self.forget(job);
+        Ok(Cancelled { full: true, visits: Visits { preorder: held, postorder: held } })
+    }
+
+    /// Fluxion's walk: down as far as there are tags. After partial cancels something may stay that it does not reach.
+    fn cancel_as_fluxion(&mut self, job: JobId) -> Cancelled {
         let root = self.topology.roots[LEAD];
         let mut visits = Visits::default();
-        if self.options.compat {
-            if self.is_tagged(root, job) {
-                self.cancel_below(root, job, &mut visits, &mut FastSet::default());
-            }
-            self.visits = visits;
+        if self.is_tagged(root, job) {
+            self.cancel_below(root, job, &mut visits, &mut FastSet::default());
         } else {
-            let held = self.jobs.get(&job).map_or(0, |record| record.vertices.len() as u64);
-            visits = Visits { preorder: held, postorder: held };
+            let held = self.jobs.get(&job).map(|record| record.vertices.clone()).unwrap_or_default();
+            for v in held {
+                self.plan_mut(v).free_pool(job);
+                self.tidy(v, job);
+            }
         }
-        self.forget(job);
-        Ok(Cancelled { full: true, visits })
+        self.visits = visits;
+        if let Some(record) = self.jobs.remove(&job) {
+            self.ends.remove(&(record.end, job));
+        }
+        Cancelled { full: true, visits }
     }
 
     fn is_tagged(&self, v: VertexId, job: JobId) -> bool {
         self.plan(v).and_then(|plan| plan.holds.get(&job)).is_some_and(|hold| hold.tagged)
     }
 
-    /// Fluxion's walk, for its count of visits.
     fn cancel_below(&mut self, v: VertexId, job: JobId, visits: &mut Visits, seen: &mut FastSet<VertexId>) {
         visits.preorder += 1;
         seen.insert(v);
         if !self.is_tagged(v, job) {
             return;
         }
+        self.clear(v, job);
         let lead = self.topology.subsystems[LEAD];
         for child in self.topology.children(&self.graph, v, lead) {
             if self.topology.is_tree || !seen.contains(&child) {
@@ -85,13 +98,19 @@ impl Engine {
         for v in record.vertices {
             self.clear(v, job);
             if !self.options.compat {
-                self.weigh(v, None);
+                self.weigh_again(v, None);
             }
         }
     }
 
     /// Takes everything of a job away on one vertex; the pool's part is returned.
     pub(super) fn clear(&mut self, v: VertexId, job: JobId) -> Option<Part> {
+        let below = self.plan(v).and_then(|plan| plan.holds.get(&job)?.below.as_ref());
+        if let Some((from, until)) = below.map(|below| (below.from, below.until))
+            && v == self.topology.roots[LEAD]
+        {
+            self.hear(from, until);
+        }
         let plan = self.plans.get_mut(&v)?;
         let part = plan.free_pool(job);
         plan.uncount(job);
@@ -327,7 +346,7 @@ impl Engine {
         let before = self.jobs.get(&job).map(|record| record.vertices.clone()).unwrap_or_default();
         for &v in before.iter().filter(|v| !below.contains_key(v)) {
             self.clear(v, job);
-            self.weigh(v, Some(from));
+            self.weigh_again(v, Some(from));
         }
         for (v, sums) in below {
             let ty = self.ty(v);
@@ -342,7 +361,13 @@ impl Engine {
             if let Some(record) = self.jobs.get_mut(&job) {
                 record.vertices.insert(v);
             }
-            self.weigh(v, Some(from));
+            self.weigh_again(v, Some(from));
+        }
+    }
+
+    fn weigh_again(&mut self, v: VertexId, now: Option<i64>) {
+        if let Some(parent) = self.topology.parent(&self.graph, v) {
+            self.weigh(parent, v, now);
         }
     }
 

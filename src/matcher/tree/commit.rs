@@ -45,6 +45,18 @@ struct Visit {
     parent: Option<VertexId>,
 }
 
+/// A vertex of which all below is done.
+struct Left {
+    visit: Visit,
+    exclusive: bool,
+    /// Whether all below goes with it without being entered.
+    packed: bool,
+    /// How many vertices below are held.
+    held: u64,
+    /// What they use, by counted type.
+    below: Needs,
+}
+
 struct Commit<'a> {
     choice: &'a Choice,
     allocation: Allocation,
@@ -102,14 +114,7 @@ impl Commit<'_> {
         let mut held = 0;
         let packed = whole && engine.topology.plain && !engine.options.compat;
         if packed {
-            for ty in engine.filters.all_counted().collect::<Vec<_>>() {
-                let Some(kind) = engine.types.kind(ty) else { continue };
-                let own = if engine.graph.kind(v) == kind { engine.graph.size(v) } else { 0 };
-                let amount = (engine.graph.size_in(v, kind) - own) as i64;
-                if amount > 0 {
-                    below.insert(ty, amount);
-                }
-            }
+            below = engine.sums_below(v);
         } else {
             for (child, needs, child_exclusive) in self.children(engine, v, whole) {
                 let next = Visit {
@@ -124,13 +129,13 @@ impl Commit<'_> {
                 let held_there = self.visit(engine, next, &mut below);
                 if held_there > 0 {
                     if self.allocation.kind != Kind::Question || engine.options.compat {
-                        engine.weigh(child, self.allocation.now);
+                        engine.weigh(v, child, self.allocation.now);
                     }
                     held += held_there;
                 }
             }
         }
-        self.leave(engine, visit, exclusive, packed, held, below, up)
+        self.leave(engine, Left { visit, exclusive, packed, held, below }, up)
     }
 
     /// What was chosen below a vertex, or all of it.
@@ -159,18 +164,9 @@ impl Commit<'_> {
         .collect()
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn leave(
-        &mut self,
-        engine: &mut Engine,
-        visit: Visit,
-        exclusive: bool,
-        packed: bool,
-        below_held: u64,
-        below: Needs,
-        up: &mut Needs,
-    ) -> u64 {
-        let held = below_held + u64::from(exclusive);
+    fn leave(&mut self, engine: &mut Engine, left: Left, up: &mut Needs) -> u64 {
+        let Left { visit, exclusive, packed, held, below } = left;
+        let held = held + u64::from(exclusive);
         if held == 0 {
             return 0;
         }
@@ -190,6 +186,9 @@ impl Commit<'_> {
             plan.count(job, from, until);
             if !amounts.is_empty() {
                 plan.take_below(job, from, until, &amounts);
+                if visit.parent.is_none() {
+                    engine.hear(from, until);
+                }
             }
             self.touched.insert(v);
             let size = engine.graph.size(v);

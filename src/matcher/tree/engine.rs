@@ -5,6 +5,7 @@ use super::fast::Fast;
 use super::filters::Filters;
 use super::options::Options;
 use super::outcome::{Status, Visits};
+use super::select::Trace;
 use super::topology::Topology;
 use super::types::{Ty, Types};
 use crate::base::{FastMap, JobId, Timestamp, VertexId};
@@ -46,6 +47,11 @@ pub struct Engine {
     pub(super) properties: FastMap<VertexId, BTreeMap<String, String>>,
     /// Labels of requests on vertices, which Fluxion leaves there; used for compatibility only.
     pub(super) labels: FastMap<VertexId, String>,
+    /// How much more is free at a time than Fluxion's index of the root knows: it does not hear of vertices that come.
+    /// Used for compatibility only.
+    pub(super) unheard: BTreeMap<i64, i64>,
+    /// What the last search complained of.
+    pub(super) trace: Trace,
     /// Visits of the last walks that counted.
     pub(super) visits: Visits,
     /// Answers what it can without a walk. What it granted may not be in the plans yet.
@@ -68,7 +74,8 @@ pub(super) struct JobRecord {
 /// The order in which `first` walks down: by what is free below, for vertices on which something is planned.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Weights {
-    pub(super) of: FastMap<VertexId, u64>,
+    /// By where the edge comes from and where it leads.
+    pub(super) of: FastMap<(VertexId, VertexId), u64>,
 }
 
 impl Engine {
@@ -95,6 +102,8 @@ impl Engine {
             nodes_up,
             properties: FastMap::default(),
             labels: FastMap::default(),
+            unheard: BTreeMap::new(),
+            trace: Trace::None,
             visits: Visits::default(),
             fast: None,
             indexed: true,

@@ -70,6 +70,12 @@ pub enum EngineError {
         /// The path.
         path: String,
     },
+    /// A second root, in the words of Fluxion.
+    #[error("add_graph_metadata: failed to add root metadata for {subsystem} subsystem. Possible duplicate root.")]
+    SecondRoot {
+        /// The subsystem.
+        subsystem: String,
+    },
     /// The changed graph is none.
     #[error(transparent)]
     Graph(#[from] GraphError),

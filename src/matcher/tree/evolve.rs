@@ -3,8 +3,10 @@
 use super::engine::Engine;
 use super::error::EngineError;
 use super::filters::Filters;
+use super::outcome::Visits;
 use super::select::LEAD;
-use super::topology::Topology;
+use super::topology::{Topology, root_in};
+use super::types::Types;
 use crate::base::{FastMap, JobId, VertexId};
 use crate::formats::idset::Idset;
 use crate::formats::jgf::{CONTAINMENT, Jgf, JgfStatus};
@@ -17,12 +19,18 @@ impl Engine {
     /// Lays a graph over the present one.
     ///
     /// # Errors
-    /// [`EngineError::Graph`], [`EngineError::NoRoot`]; then nothing is changed.
+    /// [`EngineError::Graph`], [`EngineError::NoRoot`], for Fluxion [`EngineError::SecondRoot`]; then nothing is
+    /// changed.
     pub fn attach(&mut self, addition: &Jgf) -> Result<(), EngineError> {
         self.enter_all();
         let (added, _) = Graph::from_jgf(addition)?;
         let known = self.graph.len();
-        let extended = self.graph.extend(&added)?;
+        let extended = if self.options.compat {
+            self.refuse_second_root(addition)?;
+            self.graph.extend_sharing_ranks(&added)?
+        } else {
+            self.graph.extend(&added)?
+        };
         self.move_to(extended.graph, &extended.old)?;
         let new: BTreeSet<VertexId> = {
             let old: BTreeSet<VertexId> = (0..known as u32).filter_map(|v| extended.old.get(VertexId(v))).collect();
@@ -33,6 +41,26 @@ impl Engine {
             self.down.extend(self.graph.by_path(path).filter(|v| new.contains(v)));
         }
         self.rebuild_index();
+        Ok(())
+    }
+
+    /// A vertex is one of ours if it has one of its paths and the rank; else no path of it may be that of a root.
+    fn refuse_second_root(&self, addition: &Jgf) -> Result<(), EngineError> {
+        for node in &addition.nodes {
+            let mut roots = node.paths.iter().filter(|(_, path)| path.matches('/').count() == 1).peekable();
+            if roots.peek().is_none() {
+                continue;
+            }
+            let is_ours =
+                |path: &String| self.vertices_at(path).into_iter().any(|v| self.graph.given_rank(v) == node.rank);
+            if node.paths.values().any(is_ours) {
+                continue;
+            }
+            let known = |subsystem: &str| self.graph.subsystem_id(subsystem).and_then(|s| root_in(&self.graph, s));
+            if let Some((subsystem, _)) = roots.find(|(subsystem, _)| known(subsystem).is_some()) {
+                return Err(EngineError::SecondRoot { subsystem: subsystem.clone() });
+            }
+        }
         Ok(())
     }
 
@@ -57,6 +85,7 @@ impl Engine {
         let vertex = |rank| self.graph.target_by_rank(rank).and_then(|id| self.graph.target(id)).map(|t| t.vertex);
         let vertices = ranks.iter().map(|rank| vertex(rank).ok_or(EngineError::UnknownRank { rank }));
         let vertices: Vec<VertexId> = vertices.collect::<Result<_, _>>()?;
+        self.visits = Visits::default();
         self.take_away(&vertices)
     }
 
@@ -100,14 +129,24 @@ impl Engine {
             record.vertices = record.vertices.iter().filter_map(|&v| map.get(v)).collect();
         }
         self.down = self.down.iter().filter_map(|&v| map.get(v)).collect();
-        self.weights.of = moved(std::mem::take(&mut self.weights.of), map);
+        let weights = std::mem::take(&mut self.weights.of).into_iter();
+        let weights = weights.filter_map(|((from, to), weight)| Some(((map.get(from)?, map.get(to)?), weight)));
+        self.weights.of = weights.collect();
         self.properties = moved(std::mem::take(&mut self.properties), map);
         self.labels = moved(std::mem::take(&mut self.labels), map);
+        let total = |filters: &Filters, types: &Types, graph: &Graph, root| {
+            let here = filters.at(types.of(graph.kind(root)));
+            if here.is_empty() { 0 } else { filters.total(graph, types, root, 0) }
+        };
+        let before = total(&self.filters, &self.types, &self.graph, self.topology.roots[LEAD]);
+        let after = total(&filters, &types, &graph, topology.roots[LEAD]);
         self.graph = Arc::new(graph);
         self.types = types;
         self.topology = topology;
         self.filters = filters;
-        debug_assert!(self.topology.roots.len() > LEAD);
+        if self.options.compat && after > before {
+            self.miss(self.topology.roots[LEAD], after - before);
+        }
         Ok(())
     }
 }

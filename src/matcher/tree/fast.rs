@@ -12,19 +12,23 @@
 //! Invariants: the answer is the one that the walk would give (a test asks both); of two jobs entered, the index
 //! forgets none and knows none that the plans do not have.
 
+mod grant;
+mod order;
+
 use super::commit::{Allocation, Kind};
 use super::engine::{Engine, after_all};
 use super::error::MatchError;
 use super::options::{Policy, Traverser};
-use super::outcome::{Grant, Granted, Matched, Mode, Operation, Visits};
-use super::select::{Choice, LEAD, Mark};
+use super::outcome::{Matched, Mode, Operation, Visits};
+use super::select::LEAD;
 use super::shape::{Shape, SlotsFrom};
 use super::types::Ty;
 use crate::base::{FastMap, JobId, Timestamp, VertexId};
 use crate::formats::constraint::Constraint;
 use crate::formats::jobspec::Jobspec;
-use crate::graph::{Graph, KindId, SubsystemId};
+use crate::graph::KindId;
 use crate::planner::nodes::{Ask, Cores, NodeTimes, Nodes, Positions, Taken};
+use order::{cores_in_order, have_same_cores, nodes_in_order, scores_tell_nodes_apart};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -154,17 +158,6 @@ impl Fast {
         nodes
     }
 
-    /// The vertices of some cores of a node, ascending.
-    fn cores(&self, graph: &Graph, node: u32, cores: &Cores) -> SmallVec<[VertexId; 8]> {
-        let target = graph.target_of(self.nodes[node as usize]).and_then(|id| graph.target(id));
-        let all = target.map_or(&[][..], |target| graph.core_vertices(target));
-        let order = &self.orders[self.order_of[node as usize] as usize];
-        let places = cores.iter().filter_map(|core| order.get(core));
-        let mut cores: SmallVec<[VertexId; 8]> = places.filter_map(|&at| all.get(usize::from(at)).copied()).collect();
-        cores.sort_unstable();
-        cores
-    }
-
     /// Where nodes have so many cores and satisfy a constraint; none if that is everywhere.
     fn within<'f>(
         kept: &'f mut Kept,
@@ -206,168 +199,6 @@ impl Fast {
         };
         Some(&sets[at].1)
     }
-
-    /// What a job has on the nodes of a choice, in the order in which a walk leaves it.
-    fn grant(&self, graph: &Graph, nodes: &Nodes) -> Grant {
-        let vertex = |node: u32| self.nodes[node as usize];
-        let mut order: SmallVec<[(VertexId, u32, Option<u32>); 4]> = SmallVec::with_capacity(nodes.len());
-        order.extend(nodes.whole().iter().map(|&node| (vertex(node), node, None)));
-        order.extend(nodes.parts().iter().zip(0..).map(|(&(node, _), at)| (vertex(node), node, Some(at))));
-        order.sort_unstable();
-        let mut grant = Grant { vertices: Vec::with_capacity(nodes.len() + 4) };
-        let mut open: SmallVec<[VertexId; 8]> = SmallVec::new();
-        for (v, node, part) in order {
-            let (home, has_parts) = self.homes[node as usize];
-            while let Some(&top) = open.last()
-                && top != home
-                && !graph.is_in(v, top)
-            {
-                open.pop();
-                grant.vertices.push(container(graph, top, open.len() as u32 + 1));
-            }
-            let known = open.len();
-            let stop = open.last().copied();
-            let mut above = Some(home);
-            while above != stop
-                && let Some(next) = above
-            {
-                open.push(next);
-                above = graph.parent(next);
-            }
-            open[known..].reverse();
-            let level = open.len() as u32 + 1;
-            if let Some((node, cores)) = part.map(|at| nodes.parts()[at as usize]) {
-                let of = |core| Granted { exclusive: true, ..plain(core, v, level + 1) };
-                grant.vertices.extend(self.cores(graph, node, &cores).into_iter().map(of));
-            }
-            let whole = part.is_none();
-            grant.vertices.push(Granted { exclusive: whole, whole: whole && has_parts, ..plain(v, home, level) });
-        }
-        while let Some(top) = open.pop() {
-            grant.vertices.push(container(graph, top, open.len() as u32 + 1));
-        }
-        grant
-    }
-
-    /// The same as a walk would choose it.
-    fn choice(&self, graph: &Graph, nodes: &Nodes) -> Choice {
-        let mut choice = Choice { root_needs: 1, root_exclusive: false, ..Choice::default() };
-        for taken in nodes.iter() {
-            let v = self.nodes[taken.node as usize];
-            for core in taken.cores.iter().flat_map(|cores| self.cores(graph, taken.node, cores)) {
-                choice.marks.insert(core, Mark { from: v, needs: 1, exclusive: true });
-            }
-            let mut below = v;
-            for above in graph.ancestors(v) {
-                let mark = Mark { from: above, needs: graph.size(below), exclusive: false };
-                if choice.marks.insert(below, mark).is_some() {
-                    break;
-                }
-                below = above;
-            }
-        }
-        choice
-    }
-}
-
-/// One of a vertex of size 1, shared.
-fn plain(vertex: VertexId, parent: VertexId, level: u32) -> Granted {
-    Granted {
-        vertex,
-        needs: 1,
-        exclusive: false,
-        exclusive_parent: false,
-        whole: false,
-        level,
-        edge: Some((parent, SubsystemId::CONTAINMENT)),
-        label: None,
-        counts: Vec::new(),
-    }
-}
-
-/// A vertex around nodes.
-fn container(graph: &Graph, vertex: VertexId, level: u32) -> Granted {
-    let edge = graph.parent(vertex).map(|parent| (parent, SubsystemId::CONTAINMENT));
-    Granted { needs: graph.size(vertex), edge, ..plain(vertex, vertex, level) }
-}
-
-/// The nodes in the order in which a policy prefers them; none if that is not by their numbers alone.
-fn nodes_in_order(graph: &Graph, root: VertexId, low: bool, stop_on_first: bool) -> Option<Vec<VertexId>> {
-    if graph.roots().count() != 1 || graph.size(root) != 1 {
-        return None;
-    }
-    let mut nodes: Vec<(i64, VertexId)> =
-        graph.of_kind(KindId::NODE).iter().map(|&v| (graph.vertex(v).id(), v)).collect();
-    if nodes.is_empty() || nodes.iter().any(|&(id, v)| id < -1 || graph.uniq_id(v) < 0 || v == root) {
-        return None;
-    }
-    nodes.sort_unstable();
-    if nodes.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-        return None;
-    }
-    if !low {
-        nodes.reverse();
-    }
-    let nodes: Vec<VertexId> = nodes.into_iter().map(|(_, v)| v).collect();
-    if !stop_on_first {
-        return Some(nodes);
-    }
-    // The walk goes by another number; it must meet nodes in the same order.
-    let mut met = nodes.iter();
-    let mut open = vec![root];
-    while let Some(v) = open.pop() {
-        if graph.kind(v) == KindId::NODE {
-            if low || met.next() != Some(&v) {
-                return None;
-            }
-        } else if !graph.targets_in(v).is_empty() {
-            let start = open.len();
-            open.extend(graph.children(v));
-            open[start..].sort_by_key(|&child| graph.uniq_id(child));
-        }
-    }
-    met.next().is_none().then_some(nodes)
-}
-
-/// The places of the cores of a node in the order in which a policy prefers them; none if that is not by their numbers,
-/// or if they are not all directly in the node.
-fn cores_in_order(graph: &Graph, cores: &[VertexId], node: VertexId, low: bool, first: bool) -> Option<Vec<u16>> {
-    let number = |v: VertexId| if first { graph.uniq_id(v) } else { graph.vertex(v).id() };
-    if cores.iter().any(|&core| graph.parent(core) != Some(node)) || u16::try_from(cores.len()).is_err() {
-        return None;
-    }
-    let mut order: Vec<(i64, u16)> = cores.iter().enumerate().map(|(at, &core)| (number(core), at as u16)).collect();
-    if !order.is_sorted() {
-        order.sort_unstable();
-    }
-    if order.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-        return None;
-    }
-    if !low {
-        order.reverse();
-    }
-    Some(order.into_iter().map(|(_, at)| at).collect())
-}
-
-/// Whether all nodes have cores of the same numbers in the same order.
-fn have_same_cores(graph: &Graph, nodes: &[VertexId]) -> bool {
-    let ids = |v: &VertexId| graph.of_kind_in(*v, KindId::CORE).iter().map(|&core| graph.vertex(core).id());
-    nodes.first().is_some_and(|first| nodes.iter().all(|v| ids(v).eq(ids(first))))
-}
-
-/// Whether the share of the node in the score of a core always counts for more than the number of the core.
-fn scores_tell_nodes_apart(graph: &Graph, nodes: &[VertexId]) -> bool {
-    let score = |v: VertexId| {
-        let tie = (graph.uniq_id(v) % 10_000 - 1).abs();
-        graph.vertex(v).id().saturating_add(2).saturating_mul(10_000).saturating_add(tie)
-    };
-    let ids = || graph.of_kind(KindId::CORE).iter().map(|&v| graph.vertex(v).id());
-    let spread = ids().max().unwrap_or(0).saturating_sub(ids().min().unwrap_or(0));
-    let mut scores: Vec<i64> = nodes.iter().map(|&v| score(v)).collect();
-    let descending = scores.is_sorted_by(|a, b| a > b);
-    scores.sort_unstable();
-    (descending || nodes.iter().map(|&v| score(v)).is_sorted())
-        && scores.windows(2).all(|pair| pair[1] - pair[0] > spread)
 }
 
 impl Engine {

@@ -20,8 +20,11 @@ pub(super) struct Filters {
     /// Totals below vertices, where the index of the graph does not have them.
     walked: Option<FastMap<VertexId, Vec<i64>>>,
     /// For each of the other subsystems: counted types and totals at vertices.
-    aside: Vec<FastMap<VertexId, (Vec<Ty>, Vec<i64>)>>,
+    aside: Vec<Aside>,
 }
+
+/// Counted types and totals at vertices of a subsystem that does not lead.
+type Aside = FastMap<VertexId, (Vec<Ty>, Vec<i64>)>;
 
 /// Anchors with what is counted there; `None` is any.
 type Pairs = BTreeMap<Option<Ty>, BTreeSet<Ty>>;
@@ -164,12 +167,7 @@ fn walk_totals(
     found
 }
 
-fn totals_aside(
-    graph: &Graph,
-    types: &Types,
-    topology: &Topology,
-    subsystem: usize,
-) -> FastMap<VertexId, (Vec<Ty>, Vec<i64>)> {
+fn totals_aside(graph: &Graph, types: &Types, topology: &Topology, subsystem: usize) -> Aside {
     let leaves = leaf_types(graph, types, topology, subsystem);
     let walked = walk_totals(graph, types, topology, subsystem, &|ty| leaves.contains(&ty));
     let at_clusters = walked.into_iter().filter(|(v, _)| types.of(graph.kind(*v)) == Ty::CLUSTER);

@@ -47,7 +47,8 @@ impl Finder {
         at.filter(|&v| engine.graph.path(v) == path)
     }
 
-    fn child(&mut self, engine: &Engine, above: Option<VertexId>, name: &str) -> Option<VertexId> {
+    /// The child of a vertex, or the root, with a name.
+    pub(super) fn child(&mut self, engine: &Engine, above: Option<VertexId>, name: &str) -> Option<VertexId> {
         let graph = &engine.graph;
         let children = self.children.entry(above).or_insert_with(|| {
             let named = |v: VertexId| (graph.vertex(v).name().into_owned(), v);

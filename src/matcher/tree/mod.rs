@@ -25,6 +25,10 @@ mod types;
 mod score;
 mod sort;
 
+mod explore;
+mod fit;
+mod prune;
+mod rank;
 mod schedule;
 mod select;
 mod slots;
@@ -44,7 +48,7 @@ mod search;
 mod write;
 
 #[cfg(test)]
-mod fast_tests;
+mod tests;
 
 pub use engine::Engine;
 pub use error::{CancelError, EngineError, MatchError, MatchFailure, UpdateError};

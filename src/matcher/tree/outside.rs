@@ -106,14 +106,19 @@ impl Engine {
                 taken.shared.insert(v);
                 continue;
             }
-            taken.pools.insert(v);
-            if shorthand {
-                for below in self.graph.subtree(v).skip(1).map(VertexId) {
-                    taken.pools.insert(below);
-                    if let Some(from) = self.graph.parent(below) {
-                        let mark = Mark { from, needs: self.graph.size(below), exclusive: true };
-                        taken.choice.marks.insert(below, mark);
-                    }
+            let twice = || bad("named twice, or inside of what is named".to_owned());
+            // Fluxion does not take what stands for itself in the short form, too.
+            let strict = shorthand && self.options.compat;
+            if !taken.pools.insert(v) && strict {
+                return Err(twice());
+            }
+            for below in self.graph.subtree(v).skip(1).map(VertexId).filter(|_| shorthand) {
+                if !taken.pools.insert(below) && strict {
+                    return Err(twice());
+                }
+                if let Some(from) = self.graph.parent(below) {
+                    let mark = Mark { from, needs: self.graph.size(below), exclusive: true };
+                    taken.choice.marks.insert(below, mark);
                 }
             }
         }
@@ -154,14 +159,11 @@ impl Engine {
             };
             let by_path = finder.at(self, &format!("{root_path}/{host}"));
             let by_rank = || graph.target_by_rank(entry.rank).and_then(|id| graph.target(id)).map(|t| t.vertex);
-            let node = match by_path {
-                None if !self.options.compat => {
-                    by_rank().filter(|&v| host.is_empty() || graph.vertex(v).name() == host)
-                }
-                found => found,
-            };
             let right = |v: &VertexId| graph.kind(*v) == KindId::NODE && graph.given_rank(*v) == i64::from(entry.rank);
-            let node = node.filter(right).ok_or_else(|| lacks(&host))?;
+            // Several ranks may be on one host.
+            let same_host = |v: &VertexId| (host.is_empty() && !self.options.compat) || graph.vertex(*v).name() == host;
+            let node = by_path.filter(right).or_else(|| by_rank().filter(same_host).filter(right));
+            let node = node.ok_or_else(|| lacks(&host))?;
             taken.shared.insert(node);
             let mut children: FastSet<VertexId> = FastSet::default();
             for (kind, ids) in [("core", &entry.cores), ("gpu", &entry.gpus)] {
@@ -195,7 +197,7 @@ impl Engine {
     /// A core or GPU of a node: a child by name, or, where the graph has levels between, the one with the logical id.
     fn part_of(&self, finder: &mut Finder, node: VertexId, kind: &str, id: u32) -> Option<VertexId> {
         let graph = &self.graph;
-        if let Some(child) = finder.at(self, &format!("{}/{kind}{id}", graph.path(node))) {
+        if let Some(child) = finder.child(self, Some(node), &format!("{kind}{id}")) {
             return Some(child).filter(|&v| graph.size(v) == 1);
         }
         if self.options.compat {

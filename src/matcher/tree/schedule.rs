@@ -5,7 +5,7 @@ use super::engine::Engine;
 use super::error::{MatchError, MatchFailure};
 use super::options::Traverser;
 use super::outcome::{Grant, Matched, Mode, Operation, Visits};
-use super::select::{Choice, LEAD, Purpose, Query, Walk};
+use super::select::{Choice, LEAD, Purpose, Query, Trace, Walk};
 use super::types::{self, Needs, Spec, Ty};
 use super::variants;
 use crate::base::{JobId, Timestamp, VertexId};
@@ -29,6 +29,8 @@ struct Request<'a> {
 enum No {
     Busy,
     Unsatisfiable,
+    /// What Fluxion answers when the last thing that it came upon makes no sense.
+    Invalid,
 }
 
 impl Engine {
@@ -44,23 +46,17 @@ impl Engine {
         spec: &Jobspec,
     ) -> Result<Matched, MatchFailure> {
         let mut complaint = String::new();
-        let visits = self.visits;
         if !self.options.compat {
             self.visits = Visits::default();
         }
-        let answer = match self.match_fast(operation, job, at, spec) {
+        let result = match self.match_fast(operation, job, at, spec) {
             Some(answer) => answer,
             None => {
                 self.enter_all();
                 self.run(operation, job, at, spec, &mut complaint)
             }
         };
-        answer.map_err(|error| {
-            if matches!(error, MatchError::Invalid { .. }) {
-                self.visits = visits;
-            }
-            MatchFailure { error, complaint, visits: self.visits }
-        })
+        result.map_err(|error| MatchFailure { error, complaint, visits: self.visits })
     }
 
     fn run(
@@ -88,10 +84,12 @@ impl Engine {
                 None => Err(self.unsatisfiable(&request)),
             };
         }
+        self.trace = Trace::None;
         let (from, choice) = match self.earliest(operation, &request, complaint) {
             Ok(found) => found,
             Err(No::Busy) => return Err(MatchError::Busy),
             Err(No::Unsatisfiable) => return Err(self.unsatisfiable(&request)),
+            Err(No::Invalid) => return Err(MatchError::Invalid { reason: "Invalid argument".to_owned() }),
         };
         if from >= self.horizon() {
             return Err(MatchError::Busy);
@@ -104,6 +102,14 @@ impl Engine {
         };
         let allocation = Allocation { job, now: Some(request.now), from, until, kind, planned: false };
         let grant = self.commit(&choice, allocation, &request.whole);
+        if grant.vertices.is_empty() {
+            let reason = "nothing is asked for by a slot or exclusively, so nothing would be held".to_owned();
+            return Err(match self.trace {
+                Trace::Busy if self.options.compat => MatchError::Busy,
+                Trace::Never if self.options.compat => self.unsatisfiable(&request),
+                _ => MatchError::Invalid { reason },
+            });
+        }
         if kind != Kind::Question {
             self.tell_index(job);
         }
@@ -147,7 +153,7 @@ impl Engine {
 
     /// Matches at one time. Counts visits: as the first of this request, or on top.
     fn select(
-        &self,
+        &mut self,
         request: &Request<'_>,
         from: i64,
         purpose: Purpose,
@@ -160,15 +166,17 @@ impl Engine {
         for specs in &request.variants {
             let mut walk = Walk::new(self, query);
             let found = walk.select(specs);
-            complaint.push_str(&walk.complaint);
+            let Walk { choice, trace, complaint: words, visits: walked, .. } = walk;
+            self.trace = trace;
+            complaint.push_str(&words);
             if self.options.compat {
-                visits = walk.visits;
+                visits = walked;
             } else {
-                visits.preorder += walk.visits.preorder;
-                visits.postorder += walk.visits.postorder;
+                visits.preorder += walked.preorder;
+                visits.postorder += walked.postorder;
             }
             if found {
-                return (Some(walk.choice), visits);
+                return (Some(choice), visits);
             }
         }
         (None, visits)
@@ -223,9 +231,20 @@ impl Engine {
     }
 
     fn busy_or_never(&mut self, request: &Request<'_>, complaint: &mut String) -> No {
+        self.trace = Trace::Busy;
         let (found, visits) = self.select(request, self.far(request), Purpose::Ever, complaint);
         self.add_visits(visits);
-        if found.is_some() { No::Busy } else { No::Unsatisfiable }
+        self.no(found.is_some())
+    }
+
+    /// Busy or never. Where it could be, Fluxion answers with what the search complained of last.
+    fn no(&self, could_be: bool) -> No {
+        match self.trace {
+            Trace::Invalid if self.options.compat => No::Invalid,
+            Trace::Never if self.options.compat => No::Unsatisfiable,
+            _ if could_be => No::Busy,
+            _ => No::Unsatisfiable,
+        }
     }
 
     fn later(
@@ -248,9 +267,11 @@ impl Engine {
             }
         }
         let root = self.topology.roots[LEAD];
+        let first = self.filters.at(self.ty(root)).first();
+        let first_need = first.and_then(|ty| request.needs.get(ty)).copied().unwrap_or(0);
         let points: Vec<i64> = self.points(root).filter(|&at| at > request.now).collect();
         for at in points {
-            if !self.root_has(request, at) {
+            if !self.index_gives(root, at, first_need) || !self.root_has(request, at) {
                 continue;
             }
             let (found, visits) = self.select(request, at, purpose, complaint);
@@ -259,8 +280,9 @@ impl Engine {
                 return Ok((at, choice));
             }
         }
+        self.trace = Trace::Busy;
         let (found, _) = self.select(request, self.far(request), Purpose::Ever, complaint);
-        Err(if found.is_some() { No::Busy } else { No::Unsatisfiable })
+        Err(self.no(found.is_some()))
     }
 
     /// The times at which something starts or ends that the filter of the root counts.

@@ -2,8 +2,9 @@
 //!
 //! A slot takes vertices, not units: of a vertex that has more than is asked for nothing is left for the next slot.
 
+use super::explore::Wanted;
 use super::score::{Edge, Group, MET, Order, Scoring, Shares};
-use super::select::{LEAD, Walk};
+use super::select::{LEAD, Trace, Walk};
 use super::types::{Spec, Ty};
 use crate::base::{FastMap, VertexId};
 use smallvec::SmallVec;
@@ -24,10 +25,11 @@ impl Walk<'_> {
     /// Makes slots of one kind of what is below `v`.
     pub(super) fn slots(&mut self, v: VertexId, shape: &[Spec], slots: u64, up: &mut Scoring) {
         let mut found = Scoring::default();
-        if !self.explore(v, LEAD, shape, false, true, &mut found, slots) {
+        let wanted = Wanted { specs: shape, pristine: false, alone: true, shares: slots };
+        if !self.explore(v, LEAD, wanted, &mut found) {
             return;
         }
-        found.choose_all(LEAD, self.slot_order(), !self.engine.options.compat);
+        self.choose_all(&mut found);
         let fit = |part: &Spec| {
             let candidates = found.get(LEAD, part.ty)?;
             let mut shares = Shares::of(part.choose(candidates.qualified));
@@ -41,6 +43,13 @@ impl Walk<'_> {
             Some(groups) => groups.into_iter().for_each(|group| up.add(LEAD, Ty::SLOT, group)),
             None => self.complaint.push_str("dom_slot: not enough slots.\n"),
         }
+    }
+
+    fn choose_all(&mut self, found: &mut Scoring) {
+        if found.types(LEAD).any(|(_, candidates)| candidates.qualified == 0) {
+            self.trace = Trace::Invalid;
+        }
+        found.choose_all(LEAD, self.slot_order(), !self.compat());
     }
 
     fn slot_order(&self) -> Order {
@@ -63,10 +72,11 @@ impl Walk<'_> {
         }
         let shape: Vec<Spec> = union.into_values().cloned().collect();
         let mut found = Scoring::default();
-        if !self.explore(v, LEAD, &shape, false, true, &mut found, slots) {
+        let wanted = Wanted { specs: &shape, pristine: false, alone: true, shares: slots };
+        if !self.explore(v, LEAD, wanted, &mut found) {
             return;
         }
-        found.choose_all(LEAD, self.slot_order(), !self.engine.options.compat);
+        self.choose_all(&mut found);
         let stock: Stock = shape.iter().map(|part| (part.ty, found.of(LEAD, part.ty).qualified)).collect();
         let mut plans = FastMap::default();
         let mut plan = plan_slots(kinds, &stock, slots, &mut plans);

@@ -117,7 +117,7 @@ fn settle(items: &mut [Item], top: usize, count: usize, item: Item) {
         items[hole] = items[child];
         hole = child;
     }
-    if count % 2 == 0 && hole == (count - 2) / 2 {
+    if count.is_multiple_of(2) && hole == (count - 2) / 2 {
         items[hole] = items[2 * hole + 1];
         hole = 2 * hole + 1;
     }

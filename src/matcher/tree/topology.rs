@@ -91,7 +91,7 @@ impl Topology {
     }
 
     pub(super) fn vertices_at(&self, graph: &Graph, path: &str) -> Vec<VertexId> {
-        let mut found: Vec<VertexId> = graph.by_path(path).into_iter().collect();
+        let mut found: Vec<VertexId> = graph.all_by_path(path);
         if graph.subsystems().count() > 1 {
             let others: Vec<SubsystemId> = graph.subsystems().filter(|&s| s != SubsystemId::CONTAINMENT).collect();
             let here = |v: &VertexId| others.iter().any(|&s| graph.path_in(*v, s).is_some_and(|p| p == path));
@@ -103,7 +103,8 @@ impl Topology {
     }
 }
 
-fn root_in(graph: &Graph, subsystem: SubsystemId) -> Option<VertexId> {
+/// The root of a subsystem: of containment the first, of others the first whose path is a name alone.
+pub(super) fn root_in(graph: &Graph, subsystem: SubsystemId) -> Option<VertexId> {
     if subsystem == SubsystemId::CONTAINMENT {
         return graph.roots().next();
     }

@@ -54,7 +54,12 @@ pub(crate) fn load(options: &Options) -> Result<Loaded, LoadError> {
             Ok(Loaded { graph, properties: Vec::new(), down })
         }
         LoadFormat::Rv1exec | LoadFormat::Rv1execForce => {
-            let (graph, properties) = Graph::from_r(&r(path)?).map_err(|error| bad(path, &error))?;
+            let r = r(path)?;
+            let hosts = r.ranks.iter().filter_map(|entry| entry.host.as_deref());
+            if let Some(host) = hosts.into_iter().find(|host| !has_small_number(host)) {
+                return Err(bad(path, &format_args!("expected a number below 2^63 in the host, found {host}")));
+            }
+            let (graph, properties) = Graph::from_r(&r).map_err(|error| bad(path, &error))?;
             let properties = by_vertex(&graph, &properties);
             Ok(Loaded { graph, properties, down: Vec::new() })
         }
@@ -67,6 +72,12 @@ fn by_vertex(graph: &Graph, properties: &Properties) -> Vec<(VertexId, String)> 
         found.map(|target| (target.vertex, name.to_owned())).collect::<Vec<_>>()
     });
     vertices.collect()
+}
+
+/// Whether the digits at the end of a host are a number that an id can be.
+fn has_small_number(host: &str) -> bool {
+    let digits = &host[host.trim_end_matches(|c: char| c.is_ascii_digit()).len()..];
+    digits.is_empty() || digits.parse::<i64>().is_ok()
 }
 
 /// The types of a list that there are; the others can filter nothing.
@@ -87,6 +98,20 @@ pub(crate) fn jgf(path: &Path) -> Result<Jgf, LoadError> {
 pub(crate) fn r(path: &Path) -> Result<R, LoadError> {
     let text = std::fs::read_to_string(path).map_err(|error| bad(path, &error))?;
     R::parse(&text).map_err(|error| bad(path, &error))
+}
+
+/// R as [`r`] reads it, if it names no parts but cores and GPUs. Those are all that R says of a machine, and a job
+/// that holds others is not taken over by half.
+pub(crate) fn r_of_cores_and_gpus(path: &Path) -> Result<R, LoadError> {
+    let r = r(path)?;
+    let text = std::fs::read_to_string(path).map_err(|error| bad(path, &error))?;
+    let json: serde_json::Value = serde_json::from_str(&text).map_err(|error| bad(path, &error))?;
+    let entries = json["execution"]["R_lite"].as_array().into_iter().flatten();
+    let mut parts = entries.filter_map(|entry| entry["children"].as_object()).flat_map(|parts| parts.keys());
+    match parts.find(|part| !matches!(part.as_str(), "core" | "gpu")) {
+        Some(part) => Err(bad(path, &format_args!("expected cores and GPUs, found {part}"))),
+        None => Ok(r),
+    }
 }
 
 fn bad(path: &Path, message: &dyn std::fmt::Display) -> LoadError {

@@ -5,9 +5,22 @@ use crate::load;
 use crate::output::Outputs;
 use crate::session::{Flow, Session};
 use sluice::formats::idset::Idset;
+use sluice::formats::jgf::{CONTAINMENT, Jgf};
 use sluice::matcher::tree::Status;
 use std::io;
 use std::path::Path;
+
+const OTHER_ROOT: &str =
+    "add_graph_metadata: failed to add root metadata for containment subsystem. Possible duplicate root.";
+
+/// Whether a graph has a root beside that of the present one.
+fn has_other_root(session: &Session, jgf: &Jgf) -> bool {
+    let graph = session.engine.graph();
+    let roots: Vec<String> = graph.roots().map(|root| graph.path(root)).collect();
+    let paths = jgf.nodes.iter().filter_map(|node| node.paths.get(CONTAINMENT));
+    let mut tops = paths.filter(|path| path.strip_prefix('/').is_some_and(|rest| !rest.contains('/')));
+    tops.any(|top| !roots.contains(top))
+}
 
 pub(super) fn attach(session: &mut Session, words: &[&str], outputs: &mut Outputs<'_>) -> io::Result<Flow> {
     let [_, file] = words else { return malformed(outputs) };
@@ -15,6 +28,7 @@ pub(super) fn attach(session: &mut Session, words: &[&str], outputs: &mut Output
         return complain(outputs, format_args!("ERROR: can't open {file}"));
     }
     let attached = match load::jgf(Path::new(file)) {
+        Ok(jgf) if has_other_root(session, &jgf) => Err(OTHER_ROOT.to_owned()),
         Ok(jgf) => session.engine.attach(&jgf).map_err(|error| error.to_string()),
         Err(error) => Err(error.to_string()),
     };

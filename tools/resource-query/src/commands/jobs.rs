@@ -7,7 +7,7 @@ use crate::output::Outputs;
 use crate::session::{Flow, JobState, Session};
 use sluice::base::JobId;
 use sluice::formats::idset::Idset;
-use sluice::matcher::tree::{CancelPart, Cancelled};
+use sluice::matcher::tree::{CancelPart, Cancelled, Visits};
 use std::io;
 use std::path::Path;
 
@@ -88,6 +88,7 @@ pub(super) fn partial_cancel(session: &mut Session, words: &[&str], outputs: &mu
             }
         }
         Err(error) => {
+            session.visits = Visits::default();
             writeln!(outputs.console(), "{error}")?;
             say(outputs, format_args!("ERROR: error encountered while removing job {job}"))?;
         }

@@ -254,7 +254,7 @@ impl Session {
         let (at, duration) = (Timestamp::from_secs(at), Duration::from_secs(duration));
         let job = JobId(job);
         let matched = match reader {
-            "rv1exec" => self.engine.update(job, at, duration, Source::R(&load::r(file)?)),
+            "rv1exec" => self.engine.update(job, at, duration, Source::R(&load::r_of_cores_and_gpus(file)?)),
             "jgf" => self.engine.update(job, at, duration, Source::Jgf(&load::jgf(file)?)),
             _ => self.engine.update(job, at, duration, Source::JgfShorthand(&load::jgf(file)?)),
         };

@@ -1,12 +1,12 @@
 //! The index against the walk: one engine with it, one without, the same commands.
 
-use super::*;
 use crate::base::{Duration, JobId, Timestamp};
 use crate::formats::constraint::{Constraint, PropertyTerm};
 use crate::formats::count::Count;
 use crate::formats::idset::Idset;
 use crate::formats::jobspec::{Jobspec, Resource};
 use crate::graph::Graph;
+use crate::matcher::tree::*;
 use proptest::prelude::*;
 use std::sync::Arc;
 
