@@ -77,10 +77,7 @@ impl Naive {
     fn free(&self, node: u32, from: i64, until: i64) -> Option<Cores> {
         let mut free = Cores::first(self.sizes[node as usize]);
         for has in self.all.iter().filter(|has| has.node == node && has.from < until && from < self.end(has)) {
-            free = has.cores.map_or(Cores::NONE, |cores| free.without(&cores));
-            if has.cores.is_none() {
-                return None;
-            }
+            free = free.without(&has.cores?);
         }
         self.up[node as usize].then_some(free)
     }
