@@ -105,8 +105,9 @@ impl Engine {
         if grant.vertices.is_empty() {
             let reason = "nothing is asked for by a slot or exclusively, so nothing would be held".to_owned();
             return Err(match self.trace {
-                Trace::Busy if self.options.compat => MatchError::Busy,
                 Trace::Never if self.options.compat => self.unsatisfiable(&request),
+                // Where no trace tells, Fluxion's answer depends on what the process did before.
+                _ if self.options.compat => MatchError::Busy,
                 _ => MatchError::Invalid { reason },
             });
         }

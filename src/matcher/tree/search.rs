@@ -122,8 +122,8 @@ impl Search<'_> {
             let used_at = |t| total - engine.free_below(v, position, t, t);
             let used = match below {
                 Some(below) => below.amounts.get(position).copied().flatten().unwrap_or(0),
-                // Sessions that start at 0 have their allocations there, whatever the clock says.
-                None if used_at(self.now) == 0 => used_at(0),
+                // Fluxion's sessions start at 0 and have their allocations there, whatever the clock says.
+                None if engine.options.compat && used_at(self.now) == 0 => used_at(0),
                 None => used_at(self.now),
             };
             counts.push((engine.types.name(ty).to_owned(), FilterCount { used, total }));
