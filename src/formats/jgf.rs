@@ -24,6 +24,8 @@
 //! Decides these defaults and that ids are unique. Does not decide whether the edges form a tree, or lead anywhere:
 //! partial graphs, which Fluxion uses to update and cancel, need not.
 
+mod stream;
+
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -71,6 +73,21 @@ pub struct JgfNode {
     pub paths: BTreeMap<String, String>,
     /// Free name and value pairs.
     pub properties: BTreeMap<String, String>,
+}
+
+/// Takes vertices and edges as they are read; see [`Jgf::stream`].
+pub trait JgfSink {
+    /// A vertex, in the order of the file.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn node(&mut self, node: JgfNode) -> Result<(), String>;
+
+    /// An edge, in the order of the file; it may come before the vertices that it names.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn edge(&mut self, edge: JgfEdge) -> Result<(), String>;
 }
 
 /// Whether a vertex can take work.
@@ -146,6 +163,20 @@ impl Jgf {
         let graph = document.graph.or(document.scheduling.and_then(|scheduling| scheduling.graph));
         let Graph { nodes: Nodes(nodes), edges } = graph.ok_or(JgfError::NoGraph)?;
         Ok(Self { nodes, edges })
+    }
+
+    /// Reads JGF and hands over each vertex and each edge as it comes, so that neither the text nor the whole graph is
+    /// held. Ids are not compared.
+    ///
+    /// # Errors
+    /// See [`JgfError`]; a second graph, and what the sink refuses, is an error of the place where it stands.
+    pub fn stream(source: impl std::io::Read, sink: &mut dyn JgfSink) -> Result<(), JgfError> {
+        let mut stream = stream::Stream { sink, graphs: 0 };
+        let reader = std::io::BufReader::with_capacity(1 << 16, source);
+        let mut deserializer = serde_json::Deserializer::from_reader(reader);
+        let read = serde::de::DeserializeSeed::deserialize(stream::InDocument(&mut stream), &mut deserializer);
+        read.and_then(|()| deserializer.end()).map_err(JgfError::of)?;
+        if stream.graphs == 0 { Err(JgfError::NoGraph) } else { Ok(()) }
     }
 
     /// Writes `{"graph": …}`, leaving out what equals its default. Reading it again gives an equal graph.

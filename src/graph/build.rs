@@ -1,20 +1,19 @@
 //! From drafts in any order to a graph in depth-first order. All ways to make a graph end here.
 
 use super::GraphError;
+use super::beside::{Beside, Sparse};
+use super::install::install_targets;
 use super::names::{KindId, Names, SubsystemId, Symbol};
+use super::numbers::Numbers;
 use super::ranks::Ranks;
-use super::store::{Graph, KindIndex, NONE, Record};
-use super::target::{Target, Targets};
-use super::uniq::UniqIds;
+use super::store::{Graph, KindIndex, Look, NONE, Pairs, Sums};
+use super::target::Targets;
 use crate::base::{FastMap, TargetId, VertexId};
-use crate::formats::idset::MAX_ID;
-use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
-/// The most vertices that a graph takes: some twenty times those of the largest machine today.
-pub(super) const MAX_VERTICES: usize = 1 << 25;
+/// The most vertices that a graph takes: a million nodes of 64 parts, some forty times the largest machine today.
+pub(super) const MAX_VERTICES: usize = 1 << 26;
 
 /// A vertex before it has a place.
 #[derive(Clone, Debug)]
@@ -22,6 +21,17 @@ pub(super) struct Draft {
     pub(super) kind: KindId,
     pub(super) size: u64,
     pub(super) record: Record,
+}
+
+/// What is said of a vertex by itself.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub(super) id: i64,
+    pub(super) basename: Symbol,
+    /// Empty: the basename followed by the id.
+    pub(super) name: Symbol,
+    pub(super) unit: Symbol,
+    pub(super) properties: Option<Pairs>,
 }
 
 impl Draft {
@@ -54,10 +64,36 @@ pub(super) enum Numbering {
     Given(Vec<i64>),
 }
 
+/// The looks of vertices by number, and numbers by look.
+#[derive(Default)]
+pub(super) struct Looks {
+    pub(super) all: Vec<Look>,
+    index: FastMap<Look, u32>,
+    last: u32,
+}
+
+impl Looks {
+    pub(super) fn number(&mut self, look: Look) -> u32 {
+        // Mostly a vertex looks like the one before.
+        if self.all.get(self.last as usize) != Some(&look) {
+            self.last = *self.index.entry(look).or_insert(self.all.len() as u32);
+            if self.last as usize == self.all.len() {
+                self.all.push(look);
+            }
+        }
+        self.last
+    }
+}
+
 /// Collects vertices, edges and targets in any order.
 pub(super) struct Builder {
     pub(super) names: Names,
-    pub(super) drafts: Vec<Draft>,
+    looks: Looks,
+    look_of: Vec<u32>,
+    ids: Numbers,
+    /// By draft, ascending.
+    named: Vec<(u32, Symbol)>,
+    pairs: Vec<(u32, Pairs)>,
     pub(super) parents: Vec<u32>,
     /// Contained drafts in the order in which siblings are to stand.
     links: Vec<u32>,
@@ -86,7 +122,11 @@ impl Builder {
     pub(super) fn with_names(names: Names) -> Self {
         Self {
             names,
-            drafts: Vec::new(),
+            looks: Looks::default(),
+            look_of: Vec::new(),
+            ids: Numbers::with_capacity(0),
+            named: Vec::new(),
+            pairs: Vec::new(),
             parents: Vec::new(),
             links: Vec::new(),
             loose: Vec::new(),
@@ -104,20 +144,35 @@ impl Builder {
         if vertices > MAX_VERTICES {
             return Err(GraphError::TooManyVertices { limit: MAX_VERTICES });
         }
-        self.drafts.reserve(vertices);
+        self.look_of.reserve(vertices);
+        self.ids.reserve(vertices);
         self.parents.reserve(vertices);
         self.links.reserve(vertices);
         Ok(())
     }
 
+    /// How many vertices there are.
+    pub(super) fn len(&self) -> usize {
+        self.look_of.len()
+    }
+
     /// Adds a vertex that is not linked yet.
     pub(super) fn add_unlinked(&mut self, draft: Draft) -> Result<u32, GraphError> {
-        if self.drafts.len() >= MAX_VERTICES {
+        if self.len() >= MAX_VERTICES {
             return Err(GraphError::TooManyVertices { limit: MAX_VERTICES });
         }
-        self.drafts.push(draft);
+        let number = self.len() as u32;
+        let Draft { kind, size, record: Record { id, basename, name, unit, properties } } = draft;
+        self.look_of.push(self.looks.number(Look { kind, basename, unit, size }));
+        self.ids.push(id);
+        if name != Symbol::EMPTY {
+            self.named.push((number, name));
+        }
+        if let Some(properties) = properties {
+            self.pairs.push((number, properties));
+        }
         self.parents.push(NONE);
-        Ok(self.drafts.len() as u32 - 1)
+        Ok(number)
     }
 
     /// Puts a draft after the children that `parent` has; at the top if that is none.
@@ -146,11 +201,12 @@ impl Builder {
     }
 
     pub(super) fn name_of(&self, draft: u32) -> String {
-        let record = &self.drafts[draft as usize].record;
-        if record.name == Symbol::EMPTY {
-            format!("{}{}", self.names.symbols.text(record.basename.0), record.id)
-        } else {
-            self.names.symbols.text(record.name.0).to_string()
+        match self.named.binary_search_by_key(&draft, |&(draft, _)| draft) {
+            Ok(at) => self.names.symbols.text(self.named[at].1.0).to_string(),
+            Err(_) => {
+                let look = self.looks.all[self.look_of[draft as usize] as usize];
+                format!("{}{}", self.names.symbols.text(look.basename.0), self.ids.get(draft as usize))
+            }
         }
     }
 
@@ -172,16 +228,16 @@ impl Builder {
         graph.contained = contained;
         graph.target_bound = target_bound;
         let targets = choose(&mut graph, &places)?;
-        install_targets(&mut graph, targets, &places)?;
+        install_targets(&mut graph, targets, |draft| places[draft as usize])?;
         Ok(Built { graph, places })
     }
 
     /// The place of each draft in depth-first order.
     fn places(&self) -> Result<Vec<VertexId>, GraphError> {
         if self.loose.is_empty() && self.is_in_order() {
-            return Ok((0..self.drafts.len() as u32).map(VertexId).collect());
+            return Ok((0..self.len() as u32).map(VertexId).collect());
         }
-        let total = self.drafts.len();
+        let total = self.len();
         // Children of each draft, siblings together: counting sort by parent, with the roots as children of `total`.
         let slot = |parent: u32| if parent == NONE { total } else { parent as usize };
         let mut start = vec![0u32; total + 2];
@@ -234,69 +290,66 @@ impl Builder {
     }
 
     /// The graph without its targets.
-    fn arrange(self, places: &[VertexId]) -> Result<Graph, GraphError> {
-        let total = self.drafts.len();
-        let mut draft_at = vec![0u32; total];
-        for (draft, place) in places.iter().enumerate() {
-            draft_at[place.index()] = draft as u32;
-        }
-        let mut store = DiGraph::with_capacity(total, total + self.edges.len());
-        let mut kind_at = Vec::with_capacity(total);
-        let mut size_at = Vec::with_capacity(total);
-        let mut parent_at = Vec::with_capacity(total);
-        let mut depth_at: Vec<u32> = Vec::with_capacity(total);
-        let mut drafts: Vec<Option<Draft>> = self.drafts.into_iter().map(Some).collect();
-        for &draft in &draft_at {
-            let Some(Draft { kind, size, record }) = drafts[draft as usize].take() else { continue };
-            let parent = self.parents[draft as usize];
-            let parent = if parent == NONE { NONE } else { places[parent as usize].0 };
-            store.add_node(record);
-            kind_at.push(kind);
-            size_at.push(size);
-            depth_at.push(if parent == NONE { 0 } else { depth_at[parent as usize] + 1 });
-            parent_at.push(parent);
-        }
-        let mut end_at: Vec<u32> = (1..=total as u32).collect();
-        for v in (0..total).rev() {
-            let parent = parent_at[v];
-            if parent != NONE {
-                end_at[parent as usize] = end_at[parent as usize].max(end_at[v]);
+    fn arrange(mut self, places: &[VertexId]) -> Result<Graph, GraphError> {
+        let total = self.len();
+        let in_place = places.iter().enumerate().all(|(draft, place)| draft == place.index());
+        let mut draft_at = Vec::new();
+        if !in_place {
+            draft_at.resize(total, 0u32);
+            for (draft, place) in places.iter().enumerate() {
+                draft_at[place.index()] = draft as u32;
             }
+            self.look_of = draft_at.iter().map(|&draft| self.look_of[draft as usize]).collect();
+            let mut ids = Numbers::with_capacity(total);
+            draft_at.iter().for_each(|&draft| ids.push(self.ids.get(draft as usize)));
+            self.ids = ids;
+            let place = |parent: u32| if parent == NONE { NONE } else { places[parent as usize].0 };
+            self.parents = draft_at.iter().map(|&draft| place(self.parents[draft as usize])).collect();
+            self.named.iter_mut().for_each(|(v, _)| *v = places[*v as usize].0);
+            self.pairs.iter_mut().for_each(|(v, _)| *v = places[*v as usize].0);
         }
-        for (v, &parent) in parent_at.iter().enumerate() {
-            if parent != NONE {
-                store.add_edge(NodeIndex::new(parent as usize), NodeIndex::new(v), SubsystemId::CONTAINMENT);
-            }
-        }
+        let end_at = ends(&self.parents);
+        let mut beside = Beside::default();
         for (from, to, subsystem) in self.edges {
-            let node = |draft: u32| NodeIndex::new(places[draft as usize].index());
-            store.add_edge(node(from), node(to), subsystem);
+            beside.add(places[from as usize], places[to as usize], subsystem);
         }
         let paths: BTreeMap<_, _> = self
             .paths
             .into_iter()
             .map(|(draft, subsystem, path)| ((places[draft as usize], subsystem), path))
             .collect();
-        let by_kind = index_kinds(&kind_at, &size_at, &self.names)?;
+        let by_kind = index_kinds(&self.looks.all, &self.look_of, &self.names)?;
         let uniq_at = match self.numbering {
-            Numbering::Place => UniqIds::Place,
-            Numbering::Draft => UniqIds::of_small(draft_at),
-            Numbering::Given(numbers) => UniqIds::of(draft_at.iter().map(|&draft| numbers[draft as usize]).collect()),
+            Numbering::Place => Numbers::Place(total),
+            Numbering::Draft if in_place => Numbers::Place(total),
+            Numbering::Draft => {
+                let mut numbers = Numbers::with_capacity(total);
+                draft_at.iter().for_each(|&draft| numbers.push(draft.into()));
+                numbers
+            }
+            Numbering::Given(given) => {
+                let mut numbers = Numbers::default();
+                let draft = |place: usize| if in_place { place } else { draft_at[place] as usize };
+                (0..total).for_each(|place| numbers.push(given[draft(place)]));
+                numbers
+            }
         };
         Ok(Graph {
             version: 0,
-            store,
             names: self.names,
-            kind_at,
-            size_at,
-            parent_at,
+            looks: self.looks.all,
+            look_at: self.look_of,
+            id_at: self.ids,
+            parent_at: self.parents,
             end_at,
-            depth_at,
             target_at: vec![NONE; total],
             uniq_at,
             ranks: Ranks::default(),
+            named: Sparse::of(self.named),
+            pairs: Sparse::of(self.pairs),
             by_kind,
             contained: 0,
+            beside,
             paths,
             targets: Targets::default(),
             target_bound: 0,
@@ -304,90 +357,53 @@ impl Builder {
     }
 }
 
-fn index_kinds(kind_at: &[KindId], size_at: &[u64], names: &Names) -> Result<Vec<KindIndex>, GraphError> {
-    let mut by_kind = vec![KindIndex::default(); names.kinds.len()];
-    let mut plain = vec![true; names.kinds.len()];
-    for (v, (&kind, &size)) in kind_at.iter().zip(size_at).enumerate() {
-        by_kind[kind.index()].vertices.push(VertexId(v as u32));
-        plain[kind.index()] &= size == 1;
-    }
-    for (kind, index) in by_kind.iter_mut().enumerate().filter(|(kind, _)| !plain[*kind]) {
-        let mut sum = 0u64;
-        let mut sums = Vec::with_capacity(index.vertices.len() + 1);
-        sums.push(0);
-        for v in &index.vertices {
-            sum = sum
-                .checked_add(size_at[v.index()])
-                .ok_or_else(|| GraphError::SizeOverflow { kind: names.kinds.text(kind as u32).to_string() })?;
-            sums.push(sum);
+/// One past the last vertex below each, from the vertices above.
+fn ends(parent_at: &[u32]) -> Vec<u32> {
+    let mut end_at: Vec<u32> = (1..=parent_at.len() as u32).collect();
+    for (v, &parent) in parent_at.iter().enumerate().rev() {
+        if parent != NONE {
+            end_at[parent as usize] = end_at[parent as usize].max(end_at[v]);
         }
-        index.sums = Some(sums);
+    }
+    end_at
+}
+
+/// The vertices of each kind, and the sums of their sizes.
+pub(super) fn index_kinds(looks: &[Look], look_at: &[u32], names: &Names) -> Result<Vec<KindIndex>, GraphError> {
+    let mut alike = vec![0usize; looks.len()];
+    for &look in look_at {
+        alike[look as usize] += 1;
+    }
+    let mut counts = vec![0usize; names.kinds.len()];
+    let mut sizes: Vec<Option<u64>> = vec![None; names.kinds.len()];
+    let mut equal = vec![true; names.kinds.len()];
+    for (look, &alike) in looks.iter().zip(&alike).filter(|&(_, &alike)| alike > 0) {
+        let kind = look.kind.index();
+        counts[kind] += alike;
+        equal[kind] &= *sizes[kind].get_or_insert(look.size) == look.size;
+    }
+    let mut vertices: Vec<Vec<VertexId>> = counts.iter().map(|&count| Vec::with_capacity(count)).collect();
+    for (v, &look) in look_at.iter().enumerate() {
+        vertices[looks[look as usize].kind.index()].push(VertexId(v as u32));
+    }
+    let mut by_kind = Vec::with_capacity(counts.len());
+    for (kind, vertices) in vertices.into_iter().enumerate() {
+        let too_much = || GraphError::SizeOverflow { kind: names.kinds.text(kind as u32).to_string() };
+        let sums = if equal[kind] {
+            let size = sizes[kind].unwrap_or(1);
+            size.checked_mul(vertices.len() as u64).ok_or_else(too_much)?;
+            Sums::Equal(size)
+        } else {
+            let mut sum = 0u64;
+            let mut sums = Vec::with_capacity(vertices.len() + 1);
+            sums.push(0);
+            for v in &vertices {
+                sum = sum.checked_add(looks[look_at[v.index()] as usize].size).ok_or_else(too_much)?;
+                sums.push(sum);
+            }
+            Sums::Listed(sums)
+        };
+        by_kind.push(KindIndex { vertices, sums });
     }
     Ok(by_kind)
-}
-
-/// Gives numbers to new targets in depth-first order, and fills the tables.
-fn install_targets(graph: &mut Graph, mut drafts: Vec<DraftTarget>, places: &[VertexId]) -> Result<(), GraphError> {
-    drafts.sort_by_key(|target| places[target.draft as usize]);
-    let mut shared = SharedIds::default();
-    for DraftTarget { draft, rank, host, id } in drafts {
-        let vertex = places[draft as usize];
-        if let Some(other) = graph.target_of(vertex).and_then(|id| graph.target(id)) {
-            return Err(GraphError::NestedTarget { inner: graph.path(vertex), outer: graph.path(other.vertex) });
-        }
-        if let Some(other) = graph.target_by_rank(rank).and_then(|id| graph.target(id)) {
-            let (first, second) = (graph.path(other.vertex), graph.path(vertex));
-            return Err(GraphError::DuplicateRank { rank, first, second });
-        }
-        let id = id.unwrap_or_else(|| {
-            graph.target_bound += 1;
-            TargetId(graph.target_bound - 1)
-        });
-        let subtree = graph.subtree(vertex);
-        let (core_range, core_ids) = shared.of(graph, subtree.clone(), KindId::CORE);
-        let (gpu_range, gpu_ids) = shared.of(graph, subtree.clone(), KindId::GPU);
-        graph.targets.add(Target { id, vertex, rank, host, core_ids, gpu_ids, core_range, gpu_range });
-        graph.target_at[subtree.start as usize..subtree.end as usize].fill(id.0);
-    }
-    Ok(())
-}
-
-/// Lists of logical ids, each kept once: most nodes are alike.
-#[derive(Default)]
-struct SharedIds {
-    known: FastMap<Arc<[u32]>, ()>,
-    scratch: Vec<u32>,
-}
-
-impl SharedIds {
-    fn of(&mut self, graph: &Graph, subtree: Range<u32>, kind: KindId) -> (Range<u32>, Arc<[u32]>) {
-        let all = graph.of_kind(kind);
-        let range = super::store::slice_in(all, subtree);
-        let vertices = &all[range.clone()];
-        let range = range.start as u32..range.end as u32;
-        self.scratch.clear();
-        self.scratch.extend(vertices.iter().map_while(|&v| {
-            let id = graph.store[NodeIndex::new(v.index())].id;
-            u32::try_from(id).ok().filter(|&id| id <= MAX_ID)
-        }));
-        if self.scratch.len() < vertices.len() || !all_different(&self.scratch) {
-            self.scratch.clear();
-            self.scratch.extend(0..vertices.len() as u32);
-        }
-        if let Some((ids, ())) = self.known.get_key_value(self.scratch.as_slice()) {
-            return (range, ids.clone());
-        }
-        let ids: Arc<[u32]> = self.scratch.as_slice().into();
-        self.known.insert(ids.clone(), ());
-        (range, ids)
-    }
-}
-
-fn all_different(ids: &[u32]) -> bool {
-    if ids.is_sorted_by(|a, b| a < b) {
-        return true;
-    }
-    let mut sorted = ids.to_vec();
-    sorted.sort_unstable();
-    sorted.is_sorted_by(|a, b| a < b)
 }

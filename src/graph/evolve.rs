@@ -1,13 +1,11 @@
 //! New versions of a graph: what is added, what is taken away, and where the rest went.
 
-use super::build::{Builder, Built, Draft, DraftTarget, Numbering};
+use super::build::{Builder, Built, Draft, DraftTarget, Numbering, Record};
 use super::names::{KindId, SubsystemId, Symbol};
 use super::ranks::Ranks;
 use super::store::{Graph, NONE};
-use super::uniq::UniqIds;
 use super::{GraphError, Properties};
 use crate::base::{FastMap, FastSet, TargetSet, VertexId};
-use petgraph::graph::NodeIndex;
 use std::collections::VecDeque;
 
 /// Where the vertices of one version are in the next.
@@ -168,11 +166,12 @@ impl Graph {
 
     /// New vertices keep the numbers of their own graph if that was given some, else they get the next free ones.
     fn number_added(&self, addition: &Graph, images: &[u32], builder: &mut Builder) {
+        let drafts = builder.len();
         let Numbering::Given(numbers) = &mut builder.numbering else { return };
         let first_free = numbers.iter().max().map_or(0, |most| most.saturating_add(1));
-        let has_own = addition.uniq_at != UniqIds::Place;
+        let has_own = !addition.uniq_at.is_place();
         let base = numbers.len() as i64;
-        numbers.resize(builder.drafts.len(), 0);
+        numbers.resize(drafts, 0);
         for (v, &draft) in addition.vertices().zip(images).filter(|(_, draft)| i64::from(**draft) >= base) {
             let next = first_free.saturating_add(i64::from(draft) - base);
             numbers[draft as usize] = if has_own { addition.uniq_id(v) } else { next };
@@ -188,8 +187,15 @@ impl Graph {
         let mut drafts = vec![NONE; self.len()];
         let mut numbers = Vec::with_capacity(self.len());
         for v in self.vertices().filter(|&v| !gone(v)) {
-            let record = self.store[NodeIndex::new(v.index())].clone();
-            let draft = builder.add_unlinked(Draft { kind: self.kind(v), size: self.size(v), record })?;
+            let look = self.look(v);
+            let record = Record {
+                id: self.id_at.get(v.index()),
+                basename: look.basename,
+                name: self.named.get(v).copied().unwrap_or(Symbol::EMPTY),
+                unit: look.unit,
+                properties: self.pairs.get(v).cloned(),
+            };
+            let draft = builder.add_unlinked(Draft { kind: look.kind, size: look.size, record })?;
             if self.is_contained(v) {
                 builder.link(draft, self.parent(v).map(|parent| drafts[parent.index()]));
             } else {
@@ -293,10 +299,9 @@ fn translate(from: &Graph, v: VertexId, builder: &mut Builder) -> Draft {
     let mut draft = Draft::new(kind, basename, vertex.id());
     draft.size = vertex.size();
     draft.record.unit = builder.names.symbol(vertex.unit());
-    let record = &from.store[NodeIndex::new(v.index())];
-    if record.name != Symbol::EMPTY {
-        draft.record.name = builder.names.symbol(&vertex.name());
+    if let Some(name) = from.named.get(v) {
+        draft.record.name = builder.names.symbol(from.names.symbols.text(name.0));
     }
-    draft.record.properties = record.properties.clone();
+    draft.record.properties = from.pairs.get(v).cloned();
     draft
 }

@@ -6,7 +6,8 @@
 //! siblings follow. It is Fluxion's, as are the rules for ids, down to a level that an association takes from the
 //! ones that scopes are counted in.
 
-use super::build::{Builder, Built, Draft, DraftTarget, MAX_VERTICES, Numbering};
+use super::build::{Builder, Built, Draft, DraftTarget, Numbering};
+use super::multiply::tree_of;
 use super::names::{KindId, SubsystemId, Symbol};
 use super::ranks::Ranks;
 use super::store::{Graph, NONE};
@@ -17,7 +18,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The most edges that associations may make.
-const MAX_ASSOCIATIONS: usize = MAX_VERTICES / 2;
+const MAX_ASSOCIATIONS: usize = 1 << 24;
 
 impl Graph {
     /// The graph that a recipe makes. Vertices of kind `node` are the targets, with ranks in order of generation.
@@ -31,15 +32,23 @@ impl Graph {
     /// [`GraphError::TooManyVertices`], [`GraphError::TooManyEdges`], [`GraphError::IdOutOfRange`],
     /// [`GraphError::SizeOverflow`], [`GraphError::NestedTarget`], [`GraphError::Circle`].
     pub fn from_grug(grug: &Grug) -> Result<(Graph, Properties), GraphError> {
+        let mut graph = match tree_of(grug) {
+            Some(tree) => tree.grow()?,
+            None => Self::by_relations(grug)?,
+        };
+        graph.ranks = Ranks::Targets;
+        Ok((graph, Properties::new()))
+    }
+
+    /// The graph of any recipe.
+    pub(super) fn by_relations(grug: &Grug) -> Result<Graph, GraphError> {
         let mut expansion = Expansion::new(grug);
         let by_source = grug.relations_by_source();
         for (at, pool) in grug.pools().iter().enumerate().filter(|(_, pool)| pool.root) {
             expansion.make_root(at, pool)?;
             expansion.walk(at, &by_source)?;
         }
-        let mut graph = expansion.finish()?;
-        graph.ranks = Ranks::Targets;
-        Ok((graph, Properties::new()))
+        expansion.finish()
     }
 }
 
@@ -142,7 +151,7 @@ impl<'g> Expansion<'g> {
         let pool = &self.grug.pools()[relation.target];
         let sources = std::mem::take(&mut self.members[relation.source]);
         let made = sources.len().saturating_mul(scale as usize);
-        self.builder.reserve(self.builder.drafts.len().saturating_add(made))?;
+        self.builder.reserve(self.builder.len().saturating_add(made))?;
         self.steps.reserve(made);
         self.in_tree.reserve(made);
         let edges = self.builder.names.subsystem(&relation.subsystem);

@@ -4,7 +4,7 @@
 //! satisfy a constraint. Does not hold who owns a target, what is up, or what is free: those are bitmaps and dense
 //! arrays beside the graph, indexed by [`TargetId`] and [`VertexId`], so that changing them makes no new graph.
 //!
-//! petgraph holds vertices and edges of every subsystem; beside it stands an index of the `containment` tree:
+//! The `containment` tree is held in arrays; petgraph holds the edges of the other subsystems, and those that make no tree:
 //!
 //! - a [`VertexId`] is the position of a vertex in depth-first order, so a subtree is a range of numbers;
 //! - the vertices of one kind are a sorted list, so those of one kind in a subtree are a slice of it, found by binary
@@ -18,14 +18,18 @@
 //! Adding and removing makes a new version ([`Graph::extend`], [`Graph::without`]) with a [`VertexMap`] from the old
 //! numbers to the new.
 
+mod beside;
 mod build;
 mod error;
 mod evolve;
 mod grug;
 mod held;
 mod hwloc;
+mod install;
 mod jgf;
+mod multiply;
 mod names;
+mod numbers;
 mod properties;
 mod r;
 mod ranks;
@@ -34,12 +38,12 @@ mod store;
 mod target;
 pub mod text;
 mod uniform;
-mod uniq;
 
 pub use crate::base::{TargetId, VertexId};
 pub use error::GraphError;
 pub use evolve::{Extended, VertexMap};
 pub use held::{Detail, Held, HeldError};
+pub use jgf::{Loaded, ReadError};
 pub use names::{KindId, SubsystemId};
 pub use properties::Properties;
 pub use r::{Ids, Share};

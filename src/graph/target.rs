@@ -64,6 +64,14 @@ pub(super) struct Targets {
 }
 
 impl Targets {
+    pub(super) fn reserve(&mut self, more: usize) {
+        self.by_id.reserve_exact(more);
+        self.by_rank.reserve(more);
+        self.by_host.reserve(more);
+        self.in_order.reserve_exact(more);
+        self.vertices_in_order.reserve_exact(more);
+    }
+
     pub(super) fn add(&mut self, target: Target) {
         let id = target.id;
         self.all.insert(id);

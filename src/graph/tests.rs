@@ -10,10 +10,11 @@ mod fixtures;
 mod golden;
 mod grug;
 mod index;
+mod jgf;
 mod text;
 
 /// A graph as lines that say everything but numbers given by interning: two graphs are equal if these are.
-fn describe(graph: &Graph, properties: &Properties) -> Vec<String> {
+pub(super) fn describe(graph: &Graph, properties: &Properties) -> Vec<String> {
     let mut lines: Vec<String> = graph
         .vertices()
         .map(|v| {

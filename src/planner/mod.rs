@@ -5,6 +5,7 @@
 
 mod bits;
 mod classes;
+pub mod nodes;
 mod plans;
 mod pool;
 mod profile;

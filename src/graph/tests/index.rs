@@ -19,7 +19,7 @@ fn uniform_is_what_r_gives() {
     assert_eq!(graph.target_by_host("node2"), Some(TargetId(2)));
     assert_eq!(graph.target_by_rank(3), None);
     let huge = Graph::uniform(u32::MAX, u32::MAX, u32::MAX).unwrap_err();
-    assert_eq!(huge.to_string(), "expected at most 33554432 vertices, found more");
+    assert_eq!(huge.to_string(), "expected at most 67108864 vertices, found more");
 }
 
 #[test]

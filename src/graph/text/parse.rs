@@ -9,7 +9,6 @@ use crate::graph::Properties;
 use crate::graph::build::{Builder, Draft, DraftTarget};
 use crate::graph::names::{KindId, SubsystemId};
 use crate::graph::store::Graph;
-use petgraph::graph::NodeIndex;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -55,7 +54,7 @@ impl Graph {
             let from = find(&graph, at[0], &ends[0])?;
             let to = find(&graph, at[1], &ends[1])?;
             let subsystem = SubsystemId(graph.names.subsystems.intern(subsystem));
-            graph.store.add_edge(NodeIndex::new(from.index()), NodeIndex::new(to.index()), subsystem);
+            graph.beside.add(from, to, subsystem);
         }
         let mut properties = Properties::new();
         for (draft, name) in named {

@@ -40,6 +40,12 @@ impl Engine {
         if self.options.compat {
             return Ok(self.cancel_as_fluxion(job));
         }
+        if let Some(fast) = &mut self.fast {
+            let nodes = fast.give_back(job) as u64;
+            if !self.jobs.contains_key(&job) {
+                return Ok(Cancelled { full: true, visits: Visits { preorder: nodes, postorder: nodes } });
+            }
+        }
         let held = self.jobs.get(&job).map_or(0, |record| record.vertices.len() as u64);
         self.forget(job);
         Ok(Cancelled { full: true, visits: Visits { preorder: held, postorder: held } })
@@ -121,6 +127,7 @@ impl Engine {
     /// # Errors
     /// See [`CancelError`].
     pub fn cancel_part(&mut self, job: JobId, part: CancelPart<'_>) -> Result<Cancelled, CancelError> {
+        self.enter_all();
         let record = self.jobs.get(&job).ok_or(CancelError::UnknownJob(job))?;
         if record.reserved {
             return Err(CancelError::Reserved(job));
@@ -139,6 +146,7 @@ impl Engine {
         };
         let visits = Visits { preorder: chosen.len() as u64, postorder: chosen.len() as u64 };
         let full = self.give_back(job, &chosen);
+        self.tell_index(job);
         Ok(Cancelled { full, visits })
     }
 
@@ -376,18 +384,15 @@ impl Engine {
 
     /// Gives allocations that are still there past their end another while, which doubles each time: nobody else gets
     /// what they have.
-    pub(super) fn put_off_overruns(&mut self, now: i64) {
-        const SLACK: i64 = 60_000_000;
+    /// Gives back which.
+    pub(super) fn put_off_overruns(&mut self, now: i64) -> Vec<JobId> {
+        let mut put_off = Vec::new();
         while let Some(&(end, job)) = self.ends.first().filter(|(end, _)| *end <= now) {
             self.ends.remove(&(end, job));
             let Some(record) = self.jobs.get_mut(&job) else { continue };
-            let mut until = end;
-            while until <= now {
-                until = until.saturating_add(SLACK << record.overruns.min(32));
-                record.overruns += 1;
-            }
-            let until = until.min(super::engine::after_all());
+            let until = Self::put_off(end, now, &mut record.overruns);
             record.end = until;
+            put_off.push(job);
             let vertices = record.vertices.clone();
             self.ends.insert((until, job));
             for v in vertices {
@@ -397,5 +402,6 @@ impl Engine {
                 break;
             }
         }
+        put_off
     }
 }

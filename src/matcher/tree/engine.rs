@@ -1,6 +1,7 @@
 //! The engine itself: the graph, what changes beside it, and what is planned.
 
 use super::error::EngineError;
+use super::fast::Fast;
 use super::filters::Filters;
 use super::options::Options;
 use super::outcome::{Status, Visits};
@@ -53,6 +54,10 @@ pub struct Engine {
     pub(super) trace: Trace,
     /// Visits of the last walks that counted.
     pub(super) visits: Visits,
+    /// Answers what it can without a walk. What it granted may not be in the plans yet.
+    pub(super) fast: Option<Box<Fast>>,
+    /// Whether there may be one.
+    pub(super) indexed: bool,
 }
 
 /// What a job holds.
@@ -83,7 +88,7 @@ impl Engine {
         let topology = Topology::new(&graph, &options)?;
         let filters = Filters::new(&graph, &mut types, &topology, &options.prune);
         let nodes_up = graph.of_kind(crate::graph::KindId::NODE).len() as i64;
-        Ok(Self {
+        let mut engine = Self {
             graph,
             options,
             types,
@@ -100,7 +105,11 @@ impl Engine {
             unheard: BTreeMap::new(),
             trace: Trace::None,
             visits: Visits::default(),
-        })
+            fast: None,
+            indexed: true,
+        };
+        engine.fast = Fast::new(&engine);
+        Ok(engine)
     }
 
     /// The present version of the graph.
@@ -115,12 +124,12 @@ impl Engine {
 
     /// Whether a job holds or has reserved something.
     pub fn knows(&self, job: JobId) -> bool {
-        self.jobs.contains_key(&job)
+        self.jobs.contains_key(&job) || self.fast.as_ref().is_some_and(|fast| fast.knows(job))
     }
 
     /// On how many vertices something is planned.
     pub fn planned_vertices(&self) -> usize {
-        self.plans.len()
+        self.entered().plans.len()
     }
 
     /// All vertices with a path, of any subsystem, in order.
@@ -147,6 +156,9 @@ impl Engine {
     pub fn set_property(&mut self, v: VertexId, name: &str, value: &str) {
         let own = || self.graph.vertex(v).properties().clone();
         self.properties.entry(v).or_insert_with(own).insert(name.to_owned(), value.to_owned());
+        if let Some(fast) = &mut self.fast {
+            fast.forget_constraints();
+        }
     }
 
     /// Takes a property from a vertex; false if it did not have it.
@@ -155,6 +167,9 @@ impl Engine {
         if has {
             let own = || self.graph.vertex(v).properties().clone();
             self.properties.entry(v).or_insert_with(own).remove(name);
+            if let Some(fast) = &mut self.fast {
+                fast.forget_constraints();
+            }
         }
         has
     }

@@ -22,6 +22,7 @@ impl Engine {
     /// [`EngineError::Graph`], [`EngineError::NoRoot`], for Fluxion [`EngineError::SecondRoot`]; then nothing is
     /// changed.
     pub fn attach(&mut self, addition: &Jgf) -> Result<(), EngineError> {
+        self.enter_all();
         let (added, _) = Graph::from_jgf(addition)?;
         let known = self.graph.len();
         let extended = if self.options.compat {
@@ -39,6 +40,7 @@ impl Engine {
             let path = node.paths.get(CONTAINMENT).map_or("", |path| path);
             self.down.extend(self.graph.by_path(path).filter(|v| new.contains(v)));
         }
+        self.rebuild_index();
         Ok(())
     }
 
@@ -88,6 +90,7 @@ impl Engine {
     }
 
     fn take_away(&mut self, roots: &[VertexId]) -> Result<(), EngineError> {
+        self.enter_all();
         for &v in roots {
             let range = self.graph.subtree(v);
             let inside = |at: &VertexId| range.contains(&at.0);
@@ -102,7 +105,9 @@ impl Engine {
             }
         }
         let (graph, map) = self.graph.without_subtrees(roots);
-        self.move_to(graph, &map)
+        self.move_to(graph, &map)?;
+        self.rebuild_index();
+        Ok(())
     }
 
     /// Goes over to another version of the graph.

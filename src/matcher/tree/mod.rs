@@ -16,7 +16,9 @@ mod error;
 mod options;
 mod outcome;
 
+mod fast;
 mod filters;
+mod shape;
 mod topology;
 mod types;
 

@@ -49,6 +49,7 @@ impl Engine {
         if self.knows(job) {
             return Err(UpdateError::KnownJob(job));
         }
+        self.enter_all();
         let from = self.ticks(at);
         let length = self.ticks(Timestamp::from_micros(duration.micros()));
         if from < 0 || length <= 0 {
@@ -81,6 +82,7 @@ impl Engine {
             whole[node] = self.options.compat && self.options.policy.is_node_exclusive();
             grant = self.commit(&taken.choice, allocation, &whole);
         }
+        self.tell_index(job);
         let mode = if from == 0 { Mode::Allocated } else { Mode::Reserved };
         Ok(Matched { at, end: self.timestamp(until), mode, grant, visits: self.visits })
     }

@@ -32,7 +32,7 @@ impl Walk<'_> {
                     score = UNMET;
                     break;
                 }
-                found.choose(LEAD, below.ty, count, order);
+                found.choose(LEAD, below.ty, count, order, !self.compat());
             }
         }
         found.score = self.score(v, ty, score);
@@ -71,9 +71,9 @@ impl Walk<'_> {
             }
             if self.engine.options.policy == Policy::Locality {
                 runs.add(found.of(LEAD, spec.ty).groups.iter().map(|group| group.score), self.compat());
-                found.choose_by(LEAD, spec.ty, count, &|group| runs.key(group.score));
+                found.choose_by(LEAD, spec.ty, count, !self.compat(), &|group| runs.key(group.score));
             } else {
-                found.choose(LEAD, spec.ty, count, order);
+                found.choose(LEAD, spec.ty, count, order, !self.compat());
             }
         }
         true

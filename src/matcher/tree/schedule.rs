@@ -49,7 +49,13 @@ impl Engine {
         if !self.options.compat {
             self.visits = Visits::default();
         }
-        let result = self.run(operation, job, at, spec, &mut complaint);
+        let result = match self.match_fast(operation, job, at, spec) {
+            Some(answer) => answer,
+            None => {
+                self.enter_all();
+                self.run(operation, job, at, spec, &mut complaint)
+            }
+        };
         result.map_err(|error| MatchFailure { error, complaint, visits: self.visits })
     }
 
@@ -66,7 +72,9 @@ impl Engine {
             return Err(MatchError::Invalid { reason: format!("job {job} holds something already") });
         }
         if !self.options.compat {
-            self.put_off_overruns(request.now);
+            for job in self.put_off_overruns(request.now) {
+                self.tell_index(job);
+            }
         }
         if operation == Operation::Satisfiability {
             return match self.ever(&request, complaint) {
@@ -102,6 +110,9 @@ impl Engine {
                 _ if self.options.compat => MatchError::Busy,
                 _ => MatchError::Invalid { reason },
             });
+        }
+        if kind != Kind::Question {
+            self.tell_index(job);
         }
         let mode = match kind {
             Kind::Question => Mode::Matched,

@@ -74,14 +74,19 @@ impl Candidates {
         self.groups.extend(other.groups);
     }
 
-    /// Sorts by `key` and chooses the first that have `count`; false where that is 0 or too many.
-    fn choose(&mut self, count: u64, ascending: bool, key: &dyn Fn(&Group) -> i64) -> bool {
+    /// Sorts by `key` and chooses the first that have `count`; false where that is 0 or too many. With `stable` equal
+    /// ones stay in the order in which they were met, else they come as Fluxion has them.
+    fn choose(&mut self, count: u64, ascending: bool, stable: bool, key: &dyn Fn(&Group) -> i64) -> bool {
         if count == 0 || count > self.qualified {
             return false;
         }
-        let order = sort::order(self.groups.iter().map(key), ascending);
-        let mut old: Vec<Option<Group>> = std::mem::take(&mut self.groups).into_iter().map(Some).collect();
-        self.groups = order.into_iter().filter_map(|at| old[at as usize].take()).collect();
+        if stable && ascending {
+            self.groups.sort_by_cached_key(key);
+        } else if stable {
+            self.groups.sort_by_cached_key(|group| std::cmp::Reverse(key(group)));
+        } else {
+            self.sort_as_fluxion(ascending, key);
+        }
         let mut left = count;
         self.chosen_groups = 0;
         for group in &self.groups {
@@ -93,6 +98,12 @@ impl Candidates {
         }
         self.chosen = count;
         true
+    }
+
+    fn sort_as_fluxion(&mut self, ascending: bool, key: &dyn Fn(&Group) -> i64) {
+        let order = sort::order(self.groups.iter().map(key), ascending);
+        let mut old: Vec<Option<Group>> = std::mem::take(&mut self.groups).into_iter().map(Some).collect();
+        self.groups = order.into_iter().filter_map(|at| old[at as usize].take()).collect();
     }
 }
 
@@ -147,23 +158,30 @@ impl Scoring {
     }
 
     /// Chooses the best by score.
-    pub(super) fn choose(&mut self, subsystem: usize, ty: Ty, count: u64, order: Order) {
-        let chosen = self.of(subsystem, ty).choose(count, order == Order::Least, &|group| group.score);
+    pub(super) fn choose(&mut self, subsystem: usize, ty: Ty, count: u64, order: Order, stable: bool) {
+        let chosen = self.of(subsystem, ty).choose(count, order == Order::Least, stable, &|group| group.score);
         self.settled |= chosen;
     }
 
     /// Chooses those with the greatest key.
-    pub(super) fn choose_by(&mut self, subsystem: usize, ty: Ty, count: u64, key: &dyn Fn(&Group) -> i64) {
-        let chosen = self.of(subsystem, ty).choose(count, false, key);
+    pub(super) fn choose_by(
+        &mut self,
+        subsystem: usize,
+        ty: Ty,
+        count: u64,
+        stable: bool,
+        key: &dyn Fn(&Group) -> i64,
+    ) {
+        let chosen = self.of(subsystem, ty).choose(count, false, stable, key);
         self.settled |= chosen;
     }
 
     /// Chooses all that qualify, of every type.
-    pub(super) fn choose_all(&mut self, subsystem: usize, order: Order) {
+    pub(super) fn choose_all(&mut self, subsystem: usize, order: Order, stable: bool) {
         for (s, _, found) in &mut self.by_type {
             if *s == subsystem {
                 let all = found.qualified;
-                self.settled |= found.choose(all, order == Order::Least, &|group| group.score);
+                self.settled |= found.choose(all, order == Order::Least, stable, &|group| group.score);
             }
         }
     }

@@ -29,13 +29,9 @@ impl Engine {
     /// The vertices that satisfy a condition, with all that contain them. `now` is the time that counts of filters
     /// are asked for.
     pub fn find(&self, condition: &Find, now: Timestamp) -> Grant {
-        let mut search = Search {
-            engine: self,
-            find: condition,
-            now: self.ticks(now),
-            seen: FastSet::default(),
-            grant: Grant::default(),
-        };
+        let engine = &*self.entered();
+        let mut search =
+            Search { engine, find: condition, now: self.ticks(now), seen: FastSet::default(), grant: Grant::default() };
         search.visit(self.topology.roots[LEAD], None, 1, &Above::default());
         search.grant
     }

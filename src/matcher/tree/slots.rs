@@ -49,7 +49,7 @@ impl Walk<'_> {
         if found.types(LEAD).any(|(_, candidates)| candidates.qualified == 0) {
             self.trace = Trace::Invalid;
         }
-        found.choose_all(LEAD, self.slot_order());
+        found.choose_all(LEAD, self.slot_order(), !self.compat());
     }
 
     fn slot_order(&self) -> Order {

@@ -51,14 +51,14 @@ impl Engine {
         !self.filters.at(self.ty(v)).is_empty() && !self.topology.is_leaf(&self.graph, v)
     }
 
-    /// Puts those first that were never used, then those with most left; the highest number first.
+    /// The highest number first. For Fluxion those come before that were never used, then those with most left.
     pub(super) fn sort_by_weight(&self, parent: VertexId, children: &mut Children, lead: bool) {
         let uniq = |v: VertexId| self.graph.uniq_id(v);
         if !children.is_sorted_by_key(|&v| uniq(v)) {
             children.sort_by_key(|&v| uniq(v));
         }
         children.reverse();
-        if lead && !self.weights.of.is_empty() {
+        if lead && self.options.compat && !self.weights.of.is_empty() {
             let weight = |v: &VertexId| self.weights.of.get(&(parent, *v)).copied().unwrap_or(u64::MAX);
             if children.iter().any(|v| self.weights.of.contains_key(&(parent, *v))) {
                 children.sort_by_key(|v| std::cmp::Reverse(weight(v)));
@@ -69,15 +69,10 @@ impl Engine {
     /// Notes how much is free below a vertex for which something was just planned. Fluxion looks at its time of the
     /// request, and never again when a job ends.
     pub(super) fn weigh(&mut self, parent: VertexId, v: VertexId, now: Option<i64>) {
-        if !self.options.policy.stops_on_first() || !self.has_filter(v) {
+        if !self.options.compat || !self.options.policy.stops_on_first() || !self.has_filter(v) {
             return;
         }
         let last = self.filters.at(self.ty(v)).len() - 1;
-        let used = self.plan(v).is_some_and(|plan| plan.below.get(last).is_some_and(|steps| !steps.is_empty()));
-        if !self.options.compat && !used {
-            self.weights.of.remove(&(parent, v));
-            return;
-        }
         let free = now.map_or(0, |now| self.free_below(v, last, now, now));
         let spans = self.plan(v).is_some_and(|plan| plan.holds.values().any(|hold| hold.below.is_some()));
         if free == 0 && now.is_some() && !spans {

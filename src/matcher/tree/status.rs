@@ -20,9 +20,12 @@ impl Engine {
         }
         let mut changed = FastSet::default();
         for v in vertices {
-            if self.mark(v, status) && self.options.compat {
-                changed.insert(v);
-                self.collect_below(v, &mut changed);
+            if self.mark(v, status) {
+                self.tell_index_of_marks(v);
+                if self.options.compat {
+                    changed.insert(v);
+                    self.collect_below(v, &mut changed);
+                }
             }
         }
         let nodes = changed.into_iter().filter(|&v| self.graph.kind(v) == KindId::NODE);
@@ -37,6 +40,7 @@ impl Engine {
         let vertices: Vec<VertexId> = ranks.iter().filter_map(target).map(|target| target.vertex).collect();
         for v in vertices {
             if self.mark(v, status) {
+                self.tell_index_of_marks(v);
                 self.nodes_up += if status == Status::Up { 1 } else { -1 };
             }
         }

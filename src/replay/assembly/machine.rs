@@ -3,10 +3,9 @@
 use super::{Assembly, AssemblyError};
 use crate::formats::grug::Grug;
 use crate::formats::hwloc::Hwloc;
-use crate::formats::jgf::Jgf;
 use crate::formats::r::R;
 use crate::formats::swf::{self, Swf};
-use crate::graph::{Graph, Properties};
+use crate::graph::{Graph, Properties, ReadError};
 use crate::replay::engine::targets_of_hosts;
 use crate::replay::scenario::{FileRef, GraphSource, Uniform};
 use std::path::{Path, PathBuf};
@@ -64,9 +63,11 @@ impl Assembly {
     pub(super) fn graph_jgf(&mut self) -> Result<(), AssemblyError> {
         let path = self.graph_file().ok_or(AssemblyError::Incomplete("a graph file"))?;
         let file = std::fs::File::open(&path).map_err(|source| AssemblyError::Io { path: path.clone(), source })?;
-        let jgf = Jgf::read(file).map_err(|e| AssemblyError::File { path, problem: e.to_string() })?;
-        let (graph, properties) = Graph::from_jgf(&jgf)?;
-        self.set_graph(graph, properties)
+        let loaded = Graph::read_jgf(file).map_err(|e| match e {
+            ReadError::Jgf(e) => AssemblyError::File { path, problem: e.to_string() },
+            ReadError::Graph(e) => e.into(),
+        })?;
+        self.set_graph(loaded.graph, loaded.properties)
     }
 
     pub(super) fn graph_grug(&mut self) -> Result<(), AssemblyError> {

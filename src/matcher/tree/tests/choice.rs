@@ -13,14 +13,19 @@ fn by_policy() {
         ("lonode", "0 n0.core0", "0 n0.core1"),
         ("hinodex", "0 n3", "0 n2"),
         ("lonodex", "0 n0", "0 n1"),
-        ("first", "0 n3.core3", "0 n1.core3"),
-        ("firstnodex", "0 n3", "0 n1"),
+        ("first", "0 n3.core3", "0 n3.core2"),
+        ("firstnodex", "0 n3", "0 n2"),
         ("locality", "0 n3.core3", "0 n3.core2"),
         ("policy=low node_exclusive=true", "0 n0", "0 n1"),
     ] {
-        let mut world = World::new(MACHINE, policy);
-        assert_eq!(world.allocate(0, 60, core), first, "{policy}");
-        assert_eq!(world.allocate(0, 60, core), second, "{policy}");
+        for index in [true, false] {
+            let mut world = World::new(MACHINE, policy);
+            if !index {
+                world.engine = world.engine.without_index();
+            }
+            assert_eq!(world.allocate(0, 60, core), first, "{policy}");
+            assert_eq!(world.allocate(0, 60, core), second, "{policy}");
+        }
     }
 }
 

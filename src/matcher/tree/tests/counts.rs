@@ -37,6 +37,7 @@ fn a_failing_match_at_the_root_touches_nothing_below() {
 fn a_match_of_whole_nodes_touches_nothing_below_nodes() {
     for policy in ["first", "firstnodex"] {
         let mut world = World::new(&machine(16, 16), policy);
+        world.engine = world.engine.without_index();
         let (found, entered) = visits(&mut world, "node*4! / slot / core*8");
         assert!(found);
         assert_eq!(entered, 1 + 1 + 4, "{policy}: the cluster, a rack and the nodes");
@@ -48,9 +49,14 @@ fn a_match_of_whole_nodes_touches_nothing_below_nodes() {
         world.check();
     }
     let mut world = World::new(&machine(16, 16), "lonodex");
+    world.engine = world.engine.without_index();
     let (found, entered) = visits(&mut world, "node*4! / slot / core*8");
     assert!(found);
     assert_eq!(entered, 1 + 16 + 256, "all nodes are compared, but nothing below");
+    for policy in ["first", "firstnodex", "lonodex", "high"] {
+        let mut world = World::new(&machine(16, 16), policy);
+        assert_eq!(visits(&mut world, "node*4! / slot / core*8"), (true, 4), "{policy}: the index knows the nodes");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod choice;
 mod counts;
+mod fast;
 mod faults;
 mod parts;
 
