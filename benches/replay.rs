@@ -96,7 +96,7 @@ fn pass(c: &mut Criterion) {
             priority: Priority(16),
             userid: 1,
             limit: Some(Duration::from_secs(3_600)),
-            request: Ok(Arc::new(Request { shape, constraint: None })),
+            request: Ok(Arc::new(Request { shape, constraint: None, shared: Default::default() })),
         }))
     };
     tell(&mut site, submit(1, 600));

@@ -44,6 +44,7 @@
 //!     request: Ok(Arc::new(Request {
 //!         shape: Shape::Whole { nodes: Count::fixed(4), at_least: Amount::NONE, slots_per_node: 1 },
 //!         constraint: None,
+//!         shared: Default::default(),
 //!     })),
 //! };
 //! let mut now = Timestamp::from_secs(0);

@@ -112,6 +112,16 @@ fn gpu_and_cpu_nodes_comes_out() {
     comes_out("gpu-and-cpu-nodes");
 }
 
+#[test]
+fn rabbit_storage_comes_out() {
+    comes_out("rabbit-storage");
+}
+
+#[test]
+fn power_cap_comes_out() {
+    comes_out("power-cap");
+}
+
 /// I7: the digest is that of the input, whatever the number of threads.
 #[test]
 fn one_input_has_one_digest() {

@@ -409,7 +409,7 @@ proptest! {
             (node.usable, node.windows, node.spans) = (true, None, Vec::new());
         }
         let (bits, allowed) = candidates(&world, &constraint);
-        let request = Request { shape: shape.clone(), constraint };
+        let request = Request { shape: shape.clone(), constraint, shared: Default::default() };
         let result = satisfiable(&request, &world.graph().0, &bits);
         let expect = best_at(&world, &shape, &allowed, policy, 0, FAR);
         prop_assert_eq!(result.is_ok(), expect.is_some(), "{:?}", result);

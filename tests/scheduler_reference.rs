@@ -84,7 +84,7 @@ fn run(policy: QueuePolicy, by_runtime: bool, per_event: bool, reference: &str) 
             let nodes = Count::fixed(job.size().expect("a size"));
             let shape = Shape::Whole { nodes, at_least: Amount::default(), slots_per_node: 1 };
             let submitted = Timestamp::from_secs(job.submit);
-            let request = Arc::new(Request { shape, constraint: None });
+            let request = Arc::new(Request { shape, constraint: None, shared: Default::default() });
             (submitted, JobRequest { id: JobId(job.id), priority: Priority(16), submitted, limit, request })
         })
         .collect();

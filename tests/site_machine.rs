@@ -534,7 +534,7 @@ fn request(shape: u8, n: u64) -> Arc<Request> {
         5 => Shape::Nodes { nodes: Count::fixed(n.min(3)), slots: Count::fixed(1), slot },
         _ => Shape::Slots { slots: Count::fixed(n), slot },
     };
-    Arc::new(Request { shape, constraint: None })
+    Arc::new(Request { shape, constraint: None, shared: Default::default() })
 }
 
 /// A host with two cores, as R.

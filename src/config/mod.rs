@@ -21,7 +21,7 @@ mod reader;
 pub(crate) use error::nearest;
 pub use error::{ConfigError, ConfigErrors};
 
-pub use resource::{ResourceConfig, ResourceEntry};
+pub use resource::{PoolConfig, ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};
 pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig};
 

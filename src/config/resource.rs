@@ -34,6 +34,20 @@ pub struct ResourceConfig {
     pub path: Option<PathBuf>,
     /// What is withheld, as an idset of ranks or a hostlist.
     pub exclude: Option<String>,
+    /// What all queues share and no node has (`[[resource.pool]]`), as licences; names are unique.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<PoolConfig>,
+}
+
+/// A pool that belongs to the whole cluster.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct PoolConfig {
+    /// Its name; the type, where none is said.
+    pub name: String,
+    /// The type that a request names.
+    pub kind: String,
+    /// How much there is, at least 1, in the unit in which jobs ask for it.
+    pub size: u64,
 }
 
 /// What some hosts have. Entries that name the same host add up.
@@ -134,6 +148,7 @@ impl ResourceConfig {
         let config = section.take("config");
         let path = section.take("path");
         let exclude = section.take("exclude");
+        let pool = section.take("pool");
         section.finish_except(&[], &FLUX_ONLY);
         let sections = config.map(|item| item.sections()).unwrap_or_default();
         let mut places = Vec::new();
@@ -142,6 +157,7 @@ impl ResourceConfig {
             entries,
             path: path.as_ref().and_then(Item::string).map(PathBuf::from),
             exclude: exclude.as_ref().and_then(Item::string).map(str::to_owned),
+            pools: pool.map(|item| PoolConfig::read_all(&item)).unwrap_or_default(),
         };
         // What only shows when all entries are put together; the error's key says where it belongs.
         if !resource.entries.is_empty()
@@ -153,6 +169,51 @@ impl ResourceConfig {
             item.reader.error(&error.key, place, &error.message);
         }
         resource
+    }
+}
+
+/// Types that a pool cannot have, since requests mean something else by them.
+const NO_POOLS: [&str; 4] = ["node", "slot", "core", "gpu"];
+
+impl PoolConfig {
+    fn read_all(item: &Item<'_, '_>) -> Vec<Self> {
+        let mut pools: Vec<Self> = Vec::new();
+        for section in item.sections() {
+            let (reader, key, span) = (section.reader, section.key.clone(), section.span.clone());
+            let Some(pool) = Self::read(section) else { continue };
+            if pools.iter().any(|known| known.name == pool.name) {
+                let message = format_args!("expected each name once, found {} again", quote(&pool.name));
+                reader.error(&key, span, message);
+                continue;
+            }
+            pools.push(pool);
+        }
+        pools
+    }
+
+    /// `None` where something is missing or wrong, which is reported.
+    fn read(mut section: Section<'_, '_>) -> Option<Self> {
+        let (kind, size, name) = (section.take("type"), section.take("size"), section.take("name"));
+        for (key, _) in [("type", &kind), ("size", &size)].into_iter().filter(|(_, item)| item.is_none()) {
+            let message = format_args!("expected key {key}, found none");
+            section.reader.error(&section.key, section.span.clone(), message);
+        }
+        let word = |item: &Item<'_, '_>| {
+            let text = item.string()?;
+            if text.is_empty() || NO_POOLS.contains(&text) {
+                item.error(format_args!("expected a word other than {}, found {}", NO_POOLS.join(", "), quote(text)));
+                return None;
+            }
+            Some(text.to_owned())
+        };
+        let kind = kind.as_ref().and_then(word);
+        let size = size.and_then(|item| item.integer(1..=i64::MAX)).and_then(|size| u64::try_from(size).ok());
+        let name = match &name {
+            Some(item) => item.string().map(str::to_owned),
+            None => kind.clone(),
+        };
+        section.finish();
+        Some(Self { name: name?, kind: kind?, size: size? })
     }
 }
 

@@ -11,16 +11,19 @@
 //! | `node` alone | whole nodes, since there is nothing smaller that it could mean; `exclusive: false` is refused |
 //! | `slot` with `core`, `gpu` | [`Shape::Slots`] |
 //! | `slot` with one `node` with `core`, `gpu` or nothing | as many nodes as slots, with one slot each, whole unless the node says `exclusive: false` |
+//! | any of these beside other types with nothing inside | so much of [shared pools](PoolNeeds) of these types, anywhere |
+//! | one vertex of another type, as `rack`, with one of these and other types inside | the nodes in one rack, and the pools in the same |
 //!
 //! - Exclusive is, by RFC 14, what is not said for slots and below, so the last row gives whole nodes. `exclusive` on
 //!   a slot on a node means the node, as RFC 25 has it; on a slot without a node above or below, `true` says what is
 //!   so anyway: the cores are the job's own.
 //! - Whole nodes with a range of slots have the least number of slots; they get all of the node in any case.
 //! - Cores and gpus in a slot have one number, not a range, and each may stand there once.
+//! - Pools are counted in the unit of the pool, one number for the whole job, and are shared with other jobs.
 //! - A slot that takes several nodes is refused: R could not say how many slots there are per node.
 
 use super::policy::whole_nodes;
-use super::{Amount, Reason, Request, Shape};
+use super::{Amount, PoolNeed, PoolNeeds, Reason, Request, Shape};
 use crate::formats::constraint::Constraint;
 use crate::formats::count::Count;
 use crate::formats::jobspec::{Jobspec, Resource};
@@ -33,13 +36,66 @@ impl Request {
     /// # Errors
     /// [`Reason::Invalid`] with the path of the first vertex that is not understood, and what was expected there.
     pub fn from_jobspec(jobspec: &Jobspec) -> Result<Request, Reason> {
-        let shape = match &jobspec.resources[..] {
-            [only] => top(&Place { path: "resources[0]".to_owned(), resource: only })?,
+        let all = jobspec.resources.iter().enumerate();
+        let all = all.map(|(i, resource)| Place { path: format!("resources[{i}]"), resource });
+        let mut shared = PoolNeeds::default();
+        let shape = match &with_pools(all, false, &mut shared)?[..] {
+            [only] if only.contains_node() => container(only, &mut shared)?,
+            [only] => top(only)?,
             other => return invalid(format!("resources: expected exactly one, found {}", other.len())),
         };
         let constraint = jobspec.attributes.system.constraints.clone().filter(|c| *c != Constraint::All);
-        Ok(Request { shape, constraint })
+        Ok(Request { shape, constraint, shared })
     }
+}
+
+/// Notes the pools among some vertices, and gives the others.
+fn with_pools<'a>(
+    places: impl Iterator<Item = Place<'a>>,
+    within: bool,
+    shared: &mut PoolNeeds,
+) -> Compiled<Vec<Place<'a>>> {
+    let (pools, others): (Vec<Place<'a>>, Vec<Place<'a>>) = places.partition(Place::is_pool);
+    if others.is_empty()
+        && let Some(first) = pools.first()
+    {
+        return first.refuse("node or slot", "another type");
+    }
+    for pool in pools {
+        if let Some(unit) = pool.resource.unit.as_deref().filter(|unit| !unit.is_empty()) {
+            return pool.refuse("a count in the unit of the pool, and no unit", format_args!("the unit {unit:?}"));
+        }
+        if pool.says(true) {
+            return pool.refuse("a part of a pool that others share", "exclusive: true");
+        }
+        let count = &pool.resource.count;
+        if !count.is_fixed() || count.min() == 0 {
+            return pool.refuse("one number above 0", format_args!("the count {count}"));
+        }
+        shared.needs.push(PoolNeed { kind: pool.kind().to_owned(), amount: count.min(), within });
+    }
+    Ok(others)
+}
+
+/// One vertex that contains nodes and pools, as a rack.
+fn container(place: &Place<'_>, shared: &mut PoolNeeds) -> Compiled<Shape> {
+    place.counted()?;
+    if place.resource.count != Count::fixed(1) {
+        return place.refuse("one for the whole job", format_args!("the count {}", place.resource.count));
+    }
+    if place.says(true) {
+        return place.refuse("what others share", "exclusive: true");
+    }
+    let before = shared.needs.len();
+    let inside = with_pools(place.inside(), true, shared)?;
+    let [only] = &inside[..] else {
+        return place.refuse("one node or slot inside, beside pools", format_args!("{} other", inside.len()));
+    };
+    if shared.needs.len() == before {
+        return place.refuse("a pool beside the node or slot inside", "none");
+    }
+    shared.within = Some(place.kind().to_owned());
+    top(only)
 }
 
 fn invalid<T>(what: String) -> Compiled<T> {
@@ -71,6 +127,21 @@ impl<'a> Place<'a> {
     fn refuse<T>(&self, expected: &str, found: impl std::fmt::Display) -> Compiled<T> {
         let Place { path, resource: Resource { kind, .. } } = self;
         invalid(format!("{path} ({kind}): expected {expected}, found {found}"))
+    }
+
+    /// Whether its type is none that has a meaning of its own.
+    fn is_other(&self) -> bool {
+        !matches!(self.kind(), "node" | "slot" | "core" | "gpu")
+    }
+
+    /// Whether it can only be a pool.
+    fn is_pool(&self) -> bool {
+        self.is_other() && self.resource.with.is_empty()
+    }
+
+    /// Whether it is around a node or slot.
+    fn contains_node(&self) -> bool {
+        self.is_other() && self.inside().any(|inner| matches!(inner.kind(), "node" | "slot"))
     }
 
     fn says(&self, exclusive: bool) -> bool {

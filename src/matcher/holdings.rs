@@ -236,7 +236,7 @@ pub fn realise(
         shares.push(share);
     }
     shares.sort_unstable_by_key(|s| s.target);
-    Ok(Selection { shares, nslots: placement.nslots })
+    Ok(Selection { shares, nslots: placement.nslots, pools: Vec::new() })
 }
 
 /// `n` of the units, from one end; `None` if there are fewer.

@@ -138,12 +138,12 @@ pub fn is_exclusive(policy: MatchPolicy) -> bool {
 /// Slots without a node level stay as they are: how many targets they need depends on which ones are taken. There
 /// [`TargetOrder::is_exclusive`] makes the match take whole targets.
 pub fn apply_policy(request: Request, policy: MatchPolicy) -> Request {
-    let Request { shape, constraint } = request;
+    let Request { shape, constraint, shared } = request;
     let shape = match shape {
         Shape::Nodes { nodes, slots, slot } if is_exclusive(policy) => whole_nodes(nodes, slots.min(), slot),
         shape @ (Shape::Nodes { .. } | Shape::Whole { .. } | Shape::Slots { .. }) => shape,
     };
-    Request { shape, constraint }
+    Request { shape, constraint, shared }
 }
 
 /// Whole nodes that each have room for so many slots.

@@ -5,6 +5,8 @@
 
 use crate::formats::constraint::Constraint;
 use crate::formats::count::Count;
+use crate::planner::{PoolDemand, PoolTable};
+use serde::{Deserialize, Serialize};
 
 pub use crate::planner::Capacity as Amount;
 
@@ -15,6 +17,46 @@ pub struct Request {
     pub shape: Shape,
     /// Which targets may serve (RFC 31).
     pub constraint: Option<Constraint>,
+    /// What it takes of shared pools beside.
+    pub shared: PoolNeeds,
+}
+
+/// What a job takes of shared pools (vertices outside every target), for as long as it holds anything.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PoolNeeds {
+    /// In the order of the jobspec.
+    pub needs: Vec<PoolNeed>,
+    /// The type of vertex, as `rack`, below which all of it has to be, one for the whole job: its nodes, and of the
+    /// needs those that say so.
+    pub within: Option<String>,
+}
+
+impl PoolNeeds {
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.needs.is_empty()
+    }
+
+    /// Of each need, the pools that may serve it beside the nodes below `domain`, and how much it asks for.
+    pub fn demands(&self, table: &PoolTable, domain: Option<&str>) -> Vec<PoolDemand> {
+        let demand = |need: &PoolNeed| {
+            let domain = if need.within { domain } else { None };
+            PoolDemand { pools: table.of_kind(&need.kind, domain).collect(), amount: need.amount }
+        };
+        self.needs.iter().map(demand).collect()
+    }
+}
+
+/// So much of a type of pool.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PoolNeed {
+    /// The type.
+    pub kind: String,
+    /// How much in all, at least 1, in the unit of the pools.
+    pub amount: u64,
+    /// Whether it has to be in the one vertex that also contains the nodes ([`PoolNeeds::within`]); else it may be of
+    /// any pools of the type.
+    pub within: bool,
 }
 
 /// The forms of request.

@@ -4,6 +4,7 @@
 //! cores (gpus) in depth-first order; `graph` knows their logical ids, which stand in R.
 
 use crate::base::{TargetId, TargetSet};
+use crate::planner::PoolShare;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -125,6 +126,9 @@ pub struct Selection {
     pub shares: Vec<Share>,
     /// The number of task slots (RFC 20 `nslots`), at least one.
     pub nslots: u32,
+    /// What it takes of shared pools; released with the last target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<PoolShare>,
 }
 
 impl Selection {
@@ -133,7 +137,7 @@ impl Selection {
         let mut shares: Vec<Share> =
             targets.into_iter().map(|target| Share { target, extent: Extent::Whole }).collect();
         shares.sort_unstable_by_key(|s| s.target);
-        Self { shares, nslots }
+        Self { shares, nslots, pools: Vec::new() }
     }
 
     /// The targets, ascending.

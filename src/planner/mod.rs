@@ -9,6 +9,7 @@ pub mod nodes;
 mod plans;
 mod pool;
 mod profile;
+mod shared;
 pub mod vertex;
 
 pub use bits::Bits;
@@ -16,3 +17,4 @@ pub use classes::{ClassId, Classes, NO_CLASS};
 pub use plans::{Capacity, PlanError, Take, TargetPlans};
 pub use pool::{Pool, PoolError, Span, SpanId};
 pub use profile::{Claim, Profile, Wanted, cut};
+pub use shared::{Domain, PoolDemand, PoolId, PoolShare, PoolSpan, PoolSpec, PoolTable, SharedPools};

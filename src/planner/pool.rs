@@ -142,16 +142,31 @@ impl Pool {
     /// # Errors
     /// An amount below 1, an empty interval, too little free.
     pub fn add(&mut self, from: Timestamp, until: Timestamp, amount: i64) -> Result<SpanId, PoolError> {
+        self.check(from, until, amount)?;
+        let available = self.available_during(from, until);
+        if amount > available {
+            return Err(PoolError::Exceeds { from, until, available, amount });
+        }
+        self.force(from, until, amount)
+    }
+
+    fn check(&self, from: Timestamp, until: Timestamp, amount: i64) -> Result<(), PoolError> {
         if amount < 1 {
             return Err(PoolError::Amount { most: self.total, found: amount });
         }
         if until <= from {
             return Err(PoolError::Empty { from, until });
         }
-        let available = self.available_during(from, until);
-        if amount > available {
-            return Err(PoolError::Exceeds { from, until, available, amount });
-        }
+        Ok(())
+    }
+
+    /// Puts `amount` in use whether it is free or not, as for somebody who holds it longer than planned: where more is
+    /// in use than there is, what is available is below zero.
+    ///
+    /// # Errors
+    /// An amount below 1, an empty interval.
+    pub fn force(&mut self, from: Timestamp, until: Timestamp, amount: i64) -> Result<SpanId, PoolError> {
+        self.check(from, until, amount)?;
         let id = SpanId(self.next);
         self.next += 1;
         self.steps.add(from, until, amount);

@@ -15,6 +15,10 @@ use crate::base::Timestamp;
 impl Pass<'_> {
     /// One pass; `fresh`: something has changed that the kept plan does not know.
     pub(super) fn compress(&mut self, fresh: bool) -> PassEnd {
+        if !self.core.shared.at_hand() && self.core.jobs.any_pooled() {
+            // Reservations move in order of start and in order of jobs: all of them belong to one piece of work.
+            return PassEnd::NeedsShared;
+        }
         if fresh {
             self.core.rebuild_plan(self.now);
             self.keep_reservations();
@@ -105,6 +109,9 @@ impl Pass<'_> {
                 Some(_) => self.core.unreserve(slot),
                 None => None,
             };
+            if self.core.jobs.get(slot).pooled() {
+                self.core.note_limit(slot, self.now);
+            }
             match self.core.earliest(slot, self.now) {
                 Some((start, claim)) => {
                     self.core.reserve(slot, start, claim);

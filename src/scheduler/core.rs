@@ -9,6 +9,7 @@ use super::filters::{Filter, Filters};
 use super::groups::{Entered, Groups};
 use super::jobs::{Jobs, Run, Slot};
 use super::plan::{Plan, PlanClaim, Reserved};
+use super::pooled::Pooled;
 use super::resources::{Resources, add_to, take_from};
 use crate::base::{Epoch, TargetId, Timestamp};
 use crate::config::{QueuePolicy, SchedulerSettings};
@@ -24,6 +25,8 @@ pub(super) struct Core {
     pub settings: SchedulerSettings,
     pub jobs: Jobs,
     pub filters: Filters,
+    /// Shared pools, and what is reserved of them.
+    pub shared: Pooled,
     pub res: Resources,
     /// Which classes the plan tells apart.
     pub groups: Groups,
@@ -46,6 +49,7 @@ impl Core {
     /// Plans anew from what runs; reservations have to be entered again.
     pub fn rebuild_plan(&mut self, now: Timestamp) {
         self.plan_kept = self.settings.queue_policy == QueuePolicy::ConservativeCompress;
+        self.shared.clear();
         if self.jobs.any_partial() && !self.replans() {
             self.plan = Plan::Targets(Box::new(self.target_plans(now)));
             return;
@@ -76,6 +80,7 @@ impl Core {
             return;
         }
         self.plan_kept = false;
+        self.shared.clear();
         if !self.jobs.any_reserved() {
             return;
         }
@@ -146,10 +151,12 @@ impl Core {
                 let found = if self.groups.active() { found(&self.groups_of(slot)) } else { found(&filter.classes) };
                 found.map(|(start, claim)| (start, PlanClaim::Counts(claim)))
             }
+            Plan::Targets(plans) if job.pooled() => self.earliest_pooled(slot, plans, now),
             Plan::Targets(plans) => {
                 let shape = &job.request.shape;
                 let found = matcher::earliest(plans, shape, &filter.targets, &self.order, job.span(), now)?;
-                Some((found.start, PlanClaim::Targets { placement: found, slot: slot_of(shape) }))
+                let start = found.start;
+                Some((start, PlanClaim::Targets { placement: found, slot: slot_of(shape), shares: Vec::new() }))
             }
         }
     }
@@ -165,10 +172,11 @@ impl Core {
                 let found = if self.groups.active() { found(&self.groups_of(slot)) } else { found(&filter.classes) };
                 found.map(PlanClaim::Counts)
             }
+            Plan::Targets(plans) if job.pooled() => self.fits_pooled(slot, plans, at),
             Plan::Targets(plans) => {
                 let shape = &job.request.shape;
                 let placement = matcher::fits(plans, shape, &filter.targets, &self.order, at, at + job.span())?;
-                Some(PlanClaim::Targets { placement, slot: slot_of(shape) })
+                Some(PlanClaim::Targets { placement, slot: slot_of(shape), shares: Vec::new() })
             }
         }
     }
@@ -183,13 +191,13 @@ impl Core {
     pub fn occupy(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) -> PlanClaim {
         let claim = match claim {
             PlanClaim::Counts(free) => PlanClaim::Counts(cut(free, self.jobs.get(slot).min)),
-            PlanClaim::Targets { placement, slot: size } => {
-                let placement = self.least(slot, start).unwrap_or(placement);
-                PlanClaim::Targets { placement, slot: size }
+            PlanClaim::Targets { placement, slot: size, shares } => {
+                let placement = self.least(slot, start, &placement).unwrap_or(placement);
+                PlanClaim::Targets { placement, slot: size, shares }
             }
         };
         let span = self.jobs.get(slot).span();
-        self.plan.occupy(&claim, start, start + span);
+        self.enter(slot, start, &claim);
         if let PlanClaim::Counts(claim) = &claim
             && self.groups.active()
         {
@@ -198,12 +206,24 @@ impl Core {
         claim
     }
 
-    /// Where a reservation holds its place from `start` on, in a plan by target.
-    fn least(&self, slot: Slot, start: Timestamp) -> Option<Placement> {
+    /// Enters a reservation in the plan, and what it takes of shared pools.
+    fn enter(&mut self, slot: Slot, start: Timestamp, claim: &PlanClaim) {
+        let end = start + self.jobs.get(slot).span();
+        self.plan.occupy(claim, start, end);
+        if let PlanClaim::Targets { shares, .. } = claim {
+            self.shared.reserve(slot, start, end, shares);
+        }
+    }
+
+    /// Where a reservation that was found at `found` holds its place from `start` on, in a plan by target.
+    fn least(&self, slot: Slot, start: Timestamp, found: &Placement) -> Option<Placement> {
         let job = self.jobs.get(slot);
         let Plan::Targets(plans) = &self.plan else { return None };
-        let targets = &self.filter(slot).targets;
-        matcher::reserve(plans, &job.request.shape, targets, &self.order, start, start + job.span())
+        let end = start + job.span();
+        if job.pooled() {
+            return matcher::reserve(plans, &job.request.shape, &self.beside(slot, found), &self.order, start, end);
+        }
+        matcher::reserve(plans, &job.request.shape, &self.filter(slot).targets, &self.order, start, end)
     }
 
     /// Enters a reservation that is kept for later passes.
@@ -214,18 +234,23 @@ impl Core {
 
     /// Enters a reservation at exactly the place that it had.
     pub fn reserve_again(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) {
-        self.plan.occupy(&claim, start, start + self.jobs.get(slot).span());
+        self.enter(slot, start, &claim);
         self.keep(slot, start, claim);
     }
 
     fn keep(&mut self, slot: Slot, start: Timestamp, claim: PlanClaim) {
         let until = start + self.jobs.get(slot).span();
-        let reserved = Reserved { start, until, claim: Some(claim), place: Box::default() };
+        let shares = match &claim {
+            PlanClaim::Counts(_) => Vec::new(),
+            PlanClaim::Targets { shares, .. } => shares.clone(),
+        };
+        let reserved = Reserved { start, until, claim: Some(claim), place: Box::default(), shares };
         self.jobs.set_reserved(slot, Some(reserved));
     }
 
     /// Takes a waiting job's reservation out of the plan.
     pub fn unreserve(&mut self, slot: Slot) -> Option<Reserved> {
+        self.shared.unreserve(slot);
         let reserved = self.jobs.set_reserved(slot, None)?;
         if let Some(claim) = &reserved.claim {
             self.plan.vacate(claim, reserved.start, reserved.until);
@@ -243,13 +268,15 @@ impl Core {
                 let (held, end) = (PlanClaim::Counts(self.groups.claim(&run.held)), run.planned_end);
                 self.plan.occupy(&held, now, end);
             }
-            PlanClaim::Targets { placement, slot: size } => {
+            PlanClaim::Targets { placement, slot: size, shares } => {
                 let shape = &self.jobs.get(slot).request.shape;
                 let holdings = self.holdings.as_ref().expect("kept while some job asks for parts");
                 let selection = matcher::realise(&placement, shape, holdings, &self.order);
-                self.begin(slot, now, selection.expect("the plan knows everything that is held"), out);
+                let selection = selection.expect("the plan knows everything that is held");
+                self.begin(slot, now, Selection { pools: shares.clone(), ..selection }, out);
                 let end = self.jobs.get(slot).run.as_ref().expect("it runs").planned_end;
-                self.plan.occupy(&PlanClaim::Targets { placement, slot: size }, now, end);
+                self.shared.start(now, end, &shares);
+                self.plan.occupy(&PlanClaim::Targets { placement, slot: size, shares }, now, end);
             }
         }
     }
@@ -273,7 +300,7 @@ impl Core {
             Shape::Whole { slots_per_node, .. } => slots_per_node,
             Shape::Nodes { .. } | Shape::Slots { .. } => 1,
         };
-        let selection = Selection { shares, nslots: n.saturating_mul(per_node).max(1) };
+        let selection = Selection { shares, nslots: n.saturating_mul(per_node).max(1), pools: Vec::new() };
         self.begin(slot, now, selection, out);
     }
 
@@ -362,7 +389,7 @@ impl Core {
         }
         if let Some(holdings) = &mut self.holdings {
             let shares = selection.shares.iter().filter(|s| still(s.target)).cloned().collect();
-            holdings.hold(&Selection { shares, nslots: 1 }).expect("what is granted was free");
+            holdings.hold(&Selection { shares, nslots: 1, pools: Vec::new() }).expect("what is granted was free");
         }
         (held, held_down)
     }

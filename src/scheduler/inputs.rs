@@ -12,8 +12,8 @@ use crate::base::{Duration, Epoch, JobId, Priority, TargetId, TargetSet, Timesta
 use crate::config::{QueuePolicy, SchedulerSettings};
 use crate::graph::{Graph, Properties};
 use crate::matcher::{Extent, Freed, Holdings, Request, Selection, Shape, Share, Taken, TargetOrder};
-use crate::matcher::{apply_policy, is_exclusive, satisfiable};
-use crate::planner::Claim;
+use crate::matcher::{apply_policy, is_exclusive};
+use crate::planner::{Claim, PoolShare};
 use std::sync::Arc;
 
 impl Scheduler {
@@ -89,7 +89,7 @@ impl Scheduler {
             submitted: job.submitted,
             limit: job.limit,
             asked: job.request,
-            partial: !matches!(request.shape, Shape::Whole { .. }),
+            partial: !matches!(request.shape, Shape::Whole { .. }) || !request.shared.is_empty(),
             request,
             filter,
             min,
@@ -99,6 +99,7 @@ impl Scheduler {
             standing: Standing::Waiting,
             reserved: None,
             run: None,
+            short: None,
         }
     }
 
@@ -121,7 +122,7 @@ impl Scheduler {
             let run = job.run.as_ref().expect("it runs");
             let still = |s: &&Share| run.freed.as_ref().is_none_or(|f| !f.contains(s.target));
             let shares = run.selection.shares.iter().filter(still).cloned().collect();
-            holdings.hold(&Selection { shares, nslots: 1 }).expect("running jobs do not overlap");
+            holdings.hold(&Selection { shares, nslots: 1, pools: Vec::new() }).expect("running jobs do not overlap");
         }
     }
 
@@ -133,7 +134,7 @@ impl Scheduler {
         let job = self.entry(job);
         let filter = self.core.filters.get(job.filter);
         let whole = !job.partial && filter.members >= job.min;
-        if !whole && satisfiable(&job.request, &self.core.res.graph, &filter.targets).is_err() {
+        if !whole && self.core.possible(&job.request, &filter.targets).is_err() {
             let reason = self.core.never(&job.request);
             self.core.stale_classes |= self.core.filters.release(job.filter);
             out.push(Output::Deny { job: id, reason });
@@ -233,7 +234,7 @@ impl Scheduler {
         for slot in self.core.jobs.waiting() {
             let job = self.core.jobs.get(slot);
             let targets = &self.core.filters.get(job.filter).targets;
-            if satisfiable(&job.request, &self.core.res.graph, targets).is_err() {
+            if self.core.possible(&job.request, targets).is_err() {
                 let (id, reason) = (job.id, self.core.never(&job.request));
                 self.withdraw(slot);
                 out.push(Output::Deny { job: id, reason });
@@ -342,7 +343,7 @@ impl Scheduler {
     }
 
     /// A planned start that a predecessor has reported; its reservation is kept if the policy keeps reservations.
-    pub(super) fn promise(&mut self, id: JobId, at: Timestamp, place: Vec<(TargetId, Taken)>) {
+    pub(super) fn promise(&mut self, id: JobId, at: Timestamp, place: Vec<(TargetId, Taken)>, shares: Vec<PoolShare>) {
         let Some(slot) = self.core.jobs.slot(id) else { return };
         let job = self.core.jobs.get_mut(slot);
         if job.run.is_some() {
@@ -354,7 +355,8 @@ impl Scheduler {
         if self.core.settings.queue_policy == QueuePolicy::ConservativeCompress {
             let until = at + job.span();
             self.core.unreserve(slot);
-            self.core.jobs.set_reserved(slot, Some(Reserved { start: at, until, claim: None, place: place.into() }));
+            let reserved = Reserved { start: at, until, claim: None, place: place.into(), shares };
+            self.core.jobs.set_reserved(slot, Some(reserved));
             self.replan();
         }
     }

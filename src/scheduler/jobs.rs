@@ -5,7 +5,7 @@
 use super::filters::FilterId;
 use super::plan::Reserved;
 use crate::base::{Duration, FastMap, JobId, Priority, TargetId, TargetSet, Timestamp};
-use crate::matcher::{Extent, Request, Selection};
+use crate::matcher::{Extent, Request, Selection, Shortage};
 use crate::planner::Claim;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -52,8 +52,10 @@ pub(super) struct Job {
     pub reserved: Option<Reserved>,
     /// `None`: it waits.
     pub run: Option<Run>,
-    /// Whether it asks for, or holds, parts of targets.
+    /// Whether it asks for, or holds, parts of targets, or asks for shared pools: it is planned by target.
     pub partial: bool,
+    /// The shared pool that it waits for, as of the last pass.
+    pub short: Option<Box<Shortage>>,
 }
 
 /// What only a running job has.
@@ -86,6 +88,12 @@ impl Job {
         self.limit.max(Duration::from_micros(1))
     }
 
+    /// Whether it takes of shared pools.
+    #[inline]
+    pub fn pooled(&self) -> bool {
+        !self.request.shared.is_empty()
+    }
+
     fn key(&self) -> Key {
         (Reverse(self.priority), self.submitted, self.id)
     }
@@ -114,6 +122,8 @@ pub(super) struct Jobs {
     partial_running: usize,
     /// How many waiting jobs have a reservation that is kept.
     reserved: usize,
+    /// How many waiting jobs take of shared pools.
+    pooled: usize,
 }
 
 impl Jobs {
@@ -150,6 +160,7 @@ impl Jobs {
     /// Adds a waiting job; its position in the order.
     pub fn add_waiting(&mut self, job: Job) -> usize {
         let (key, need) = (job.key(), job.min);
+        self.pooled += usize::from(job.pooled());
         let slot = self.add(job);
         let at = match self.keys.last() {
             Some(last) if *last > key => self.keys.partition_point(|k| *k < key),
@@ -194,6 +205,7 @@ impl Jobs {
             Some(at) => self.remove_at(at),
             None => self.parked.retain(|s| *s != slot),
         }
+        self.pooled -= usize::from(self.get(slot).pooled());
         self.drop_slot(slot)
     }
 
@@ -282,7 +294,8 @@ impl Jobs {
         job.partial &= !whole;
         job.run = Some(run);
         job.planned = Timestamp::NEVER;
-        let partial = job.partial;
+        let (partial, pooled) = (job.partial, job.pooled());
+        self.pooled -= usize::from(pooled);
         self.partial -= usize::from(whole);
         self.partial_running += usize::from(partial);
         self.set_reserved(slot, None);
@@ -374,6 +387,12 @@ impl Jobs {
     #[inline]
     pub fn any_partial(&self) -> bool {
         self.partial > 0
+    }
+
+    /// Whether any waiting job takes of shared pools.
+    #[inline]
+    pub fn any_pooled(&self) -> bool {
+        self.pooled > 0
     }
 
     /// Whether any job holds parts of targets.

@@ -7,6 +7,7 @@ use crate::base::{Duration, Epoch, JobId, Priority, TargetId, TargetSet, Timesta
 use crate::config::SchedulerSettings;
 use crate::graph::{Graph, Properties};
 use crate::matcher::{Freed, Reason, Request, Selection, Taken};
+use crate::planner::{PoolShare, PoolSpan, PoolTable, SharedPools};
 use std::sync::Arc;
 
 /// A job that wants resources.
@@ -65,6 +66,8 @@ pub enum Input {
         at: Timestamp,
         /// On what it was to start: the targets on which all reservations can be kept; none if that is unknown.
         place: Vec<(TargetId, Taken)>,
+        /// What it was to take of shared pools.
+        pools: Vec<PoolShare>,
     },
     /// Targets may take work.
     Up {
@@ -125,8 +128,17 @@ pub enum Input {
         /// How many jobs may be examined; `usize::MAX` for no bound.
         budget: usize,
     },
-    /// Go on with a pass that ended with [`PassEnd::NeedsShared`].
-    Resume,
+    /// Which shared pools there are; none before the first of these.
+    Pools(Arc<PoolTable>),
+    /// Go on with a pass that ended with [`PassEnd::NeedsShared`], to its end. All that is used of the pools is in
+    /// `pools`, by whomever, but for what this scheduler has reserved ([`Output::PoolPlans`]). From here until the pass
+    /// has ended nobody else takes anything of them.
+    Resume {
+        /// What is free of the pools, when.
+        pools: Box<SharedPools>,
+        /// How many jobs may be examined; `usize::MAX` for no bound.
+        budget: usize,
+    },
 }
 
 /// Something a scheduler answers.
@@ -173,6 +185,12 @@ pub enum Output {
         targets: TargetSet,
         /// The stamp of the down.
         epoch: Epoch,
+    },
+    /// All that this scheduler has reserved of shared pools from now on, ascending; what it had reserved before and is not
+    /// among it is free. Comes before the end of a pass. What started jobs take stands in their selections.
+    PoolPlans {
+        /// The reservations.
+        spans: Vec<PoolSpan>,
     },
     /// A pass is over.
     PassEnded {

@@ -18,6 +18,7 @@ mod message;
 mod pass;
 mod places;
 mod plan;
+mod pooled;
 mod resources;
 mod views;
 mod why;
@@ -27,7 +28,7 @@ pub use message::{HelloJob, Input, JobRequest, Output, PassEnd};
 pub use views::{Running, Waiting};
 
 use crate::base::{Duration, Epoch, TargetSet, Timestamp};
-use crate::config::SchedulerSettings;
+use crate::config::{QueuePolicy, SchedulerSettings};
 use crate::graph::Graph;
 use crate::matcher::TargetOrder;
 use crate::planner::Profile;
@@ -35,6 +36,7 @@ use core::Core;
 use jobs::{Jobs, Slot};
 use pass::{Pass, Progress};
 use plan::Plan;
+use pooled::Pooled;
 use resources::Resources;
 use std::sync::Arc;
 
@@ -69,6 +71,7 @@ impl Scheduler {
             res: Resources::new(graph, Arc::default(), &none, &none),
             jobs: Jobs::default(),
             filters: Default::default(),
+            shared: Pooled::default(),
             groups: Default::default(),
             plan: Plan::Counts(Profile::default()),
             holdings: None,
@@ -91,7 +94,7 @@ impl Scheduler {
                 self.acquire(graph, properties, &members, &up, epoch);
             }
             Input::Hello(job) => self.hello(*job),
-            Input::Planned { job, at, place } => self.promise(job, at, place),
+            Input::Planned { job, at, place, pools } => self.promise(job, at, place, pools),
             Input::Up { targets, epoch } => self.set_up(&targets, true, epoch),
             Input::Down { targets, epoch } => {
                 self.set_up(&targets, false, epoch);
@@ -125,8 +128,21 @@ impl Scheduler {
             Input::Free { job, freed, last } => self.free(now, job, freed, last),
             Input::Prioritize(jobs) => self.prioritize(&jobs),
             Input::Pass { budget } => self.pass(now, budget, out),
-            // No request of this scheduler touches a shared pool yet, so that no pass waits to be resumed.
-            Input::Resume => self.pass(now, usize::MAX, out),
+            Input::Pools(table) => {
+                self.core.shared.table = table;
+                self.reread(out);
+            }
+            Input::Resume { pools, budget } => {
+                let known = matches!(self.phase, Phase::Known(_));
+                if !known {
+                    self.core.shared.clear();
+                }
+                if !self.core.shared.lend(pools) {
+                    self.replan();
+                }
+                self.pass(now, budget, out);
+                self.core.shared.give_back();
+            }
         }
     }
 
@@ -155,6 +171,11 @@ impl Scheduler {
         if end == PassEnd::Done {
             self.dirty = false;
         }
+        if end != PassEnd::NeedsShared
+            && let Some(spans) = self.core.shared.news()
+        {
+            out.push(Output::PoolPlans { spans });
+        }
         out.push(Output::PassEnded { end, examined });
     }
 
@@ -174,6 +195,7 @@ impl Scheduler {
             }
             Phase::Known(_) | Phase::Fresh => {
                 self.core.drop_plan();
+                self.core.shared.clear();
                 (Progress::default(), true)
             }
         };
@@ -191,7 +213,9 @@ impl Scheduler {
         if end == PassEnd::Done && self.is_settled() {
             self.report_plans(&progress, out);
         }
-        self.phase = Phase::Known(progress);
+        // conservative-compress does nothing before it has the pools, not even a new plan.
+        let yet_to_begin = fresh && end == PassEnd::NeedsShared && self.core.settings.queue_policy == QueuePolicy::ConservativeCompress;
+        self.phase = if yet_to_begin { Phase::Fresh } else { Phase::Known(progress) };
         end
     }
 

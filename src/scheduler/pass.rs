@@ -134,9 +134,16 @@ impl Pass<'_> {
             Some(PassEnd::Done)
         } else if self.examined >= self.budget {
             Some(PassEnd::BudgetSpent)
+        } else if self.lacks_pools(self.core.jobs.order()[self.progress.next]) {
+            Some(PassEnd::NeedsShared)
         } else {
             None
         }
+    }
+
+    /// Whether a job takes of shared pools and they are not at hand.
+    fn lacks_pools(&self, slot: Slot) -> bool {
+        !self.core.shared.at_hand() && self.core.jobs.get(slot).pooled()
     }
 
     /// fcfs and easy while all jobs ask for whole targets.
@@ -283,6 +290,9 @@ impl Pass<'_> {
                 continue;
             }
             self.core.tell_apart(slot, &self.progress.planned, self.now);
+            if self.core.jobs.get(slot).pooled() {
+                self.core.note_limit(slot, self.now);
+            }
             if !reserving {
                 if let Some(claim) = self.core.fits(slot, self.now) {
                     self.start_planned(at, slot, claim);

@@ -98,8 +98,10 @@ impl Core {
                     Taken::Whole => plans.whole_during(*t, start, end),
                     Taken::Slots(n) => !whole && plans.slots_during(*t, size, start, end) >= *n,
                 };
-                let enough = place.iter().all(fits).then(|| place.to_vec())?;
-                Some(PlanClaim::Targets { placement: Placement { start, parts: enough, nslots: 1 }, slot: size })
+                let shares = &job.reserved.as_ref()?.shares;
+                let enough = place.iter().all(fits) && self.has_pools(slot, shares, start, end);
+                let placement = Placement { start, parts: enough.then(|| place.to_vec())?, nslots: 1 };
+                Some(PlanClaim::Targets { placement, slot: size, shares: shares.clone() })
             }
         }
     }

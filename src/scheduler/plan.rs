@@ -3,7 +3,7 @@
 use super::places::Place;
 use crate::base::Timestamp;
 use crate::matcher::{Placement, Taken};
-use crate::planner::{Capacity, Claim, Profile, Take, TargetPlans};
+use crate::planner::{Capacity, Claim, PoolShare, Profile, Take, TargetPlans};
 
 /// What is free, when.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub(super) enum PlanClaim {
         placement: Placement,
         /// What [`Taken::Slots`] counts.
         slot: Capacity,
+        /// What it takes of shared pools, beside the plan.
+        shares: Vec<PoolShare>,
     },
 }
 
@@ -37,13 +39,15 @@ pub(super) struct Reserved {
     pub claim: Option<PlanClaim>,
     /// While it is not entered: where it was, so that it can be entered there again; empty if that is unknown.
     pub place: Place,
+    /// What it takes of shared pools.
+    pub shares: Vec<PoolShare>,
 }
 
 impl Plan {
     pub fn occupy(&mut self, claim: &PlanClaim, from: Timestamp, until: Timestamp) {
         match (self, claim) {
             (Plan::Counts(profile), PlanClaim::Counts(claim)) => profile.occupy(claim, from, until),
-            (Plan::Targets(plans), PlanClaim::Targets { placement, slot }) => {
+            (Plan::Targets(plans), PlanClaim::Targets { placement, slot, .. }) => {
                 for (target, taken) in &placement.parts {
                     let entered = plans.occupy(*target, from, until, take_of(*taken, *slot));
                     debug_assert!(entered.is_ok(), "a placement names targets that have plans");
@@ -56,7 +60,7 @@ impl Plan {
     pub fn vacate(&mut self, claim: &PlanClaim, from: Timestamp, until: Timestamp) {
         match (self, claim) {
             (Plan::Counts(profile), PlanClaim::Counts(claim)) => profile.vacate(claim, from, until),
-            (Plan::Targets(plans), PlanClaim::Targets { placement, slot }) => {
+            (Plan::Targets(plans), PlanClaim::Targets { placement, slot, .. }) => {
                 for (target, taken) in &placement.parts {
                     let left = plans.vacate(*target, from, until, take_of(*taken, *slot));
                     debug_assert!(left.is_ok(), "what is vacated was occupied");

@@ -59,6 +59,11 @@ impl Scheduler {
         end.into_iter().chain(start).min()
     }
 
+    /// Whether any job waits that takes of shared pools, so that it matters here what others do with them.
+    pub fn waits_for_pools(&self) -> bool {
+        self.core.jobs.any_pooled()
+    }
+
     /// The settings in force.
     pub fn settings(&self) -> &SchedulerSettings {
         &self.core.settings
@@ -105,6 +110,7 @@ impl Scheduler {
                 up: core.res.up.to_set(),
                 epoch: core.epoch,
             },
+            Input::Pools(core.shared.table.clone()),
             Input::Windows(core.res.windows.clone()),
         ];
         inputs.extend(self.running().into_iter().map(|run| {
@@ -117,7 +123,8 @@ impl Scheduler {
             let job = core.jobs.get(slot);
             if let Some(reserved) = &job.reserved {
                 let place = places.remove(&slot).unwrap_or_else(|| reserved.place.clone()).into_vec();
-                inputs.push(Input::Planned { job: job.id, at: reserved.start, place });
+                let pools = reserved.shares.clone();
+                inputs.push(Input::Planned { job: job.id, at: reserved.start, place, pools });
             }
         }
         if core.sweep {

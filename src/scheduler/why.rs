@@ -18,7 +18,7 @@ impl Core {
             members.and(&Bits::from_set(&allowed, res.graph.target_bound()));
         }
         let shortage = Shortage { resource: "node".into(), level: "queue".into(), asked: 1, available: 0 };
-        satisfiable(request, &res.graph, &members).err().unwrap_or(Reason::Unsatisfiable(shortage))
+        self.possible(request, &members).err().unwrap_or(Reason::Unsatisfiable(shortage))
     }
 
     /// Whether the job would fit, now or when a window opens, if nothing ran.
@@ -123,6 +123,9 @@ impl Core {
     /// What is asked and how much of it there is by some count per class.
     fn shortage(&self, slot: Slot, count: impl Fn(&Core, u32) -> u32) -> Shortage {
         let job = self.jobs.get(slot);
+        if let Some(short) = &job.short {
+            return Shortage::clone(short);
+        }
         let classes = &self.filters.get(job.filter).classes;
         let available = classes.iter().map(|c| u64::from(count(self, *c))).sum();
         let (resource, asked) = match &job.request.shape {

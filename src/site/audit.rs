@@ -100,8 +100,31 @@ fn no_double_booking(site: &Site, found: &mut Vec<Violation>) {
             push(found, Invariant::I2, text);
         }
     }
+    pools_are_not_overbooked(site, found);
     for target in (0..bound as u32).map(TargetId).filter(|t| site.ledger.is_held(*t) && !held.contains(*t)) {
         push(found, Invariant::I2, format!("target {target} is held in the ledger by nobody"));
+    }
+}
+
+/// I2: of no shared pool the holdings have more than there is, and they have what the ledger knows.
+fn pools_are_not_overbooked(site: &Site, found: &mut Vec<Violation>) {
+    let mut used = vec![0u64; site.pools.table.len()];
+    for (_, holding) in site.jobs.holdings().filter(|(_, h)| !h.quarantined) {
+        for share in &holding.selection.pools {
+            match used.get_mut(share.pool.index()) {
+                Some(used) => *used += share.amount,
+                None => push(found, Invariant::I2, format!("job {} holds of pool {}", holding.name, share.pool)),
+            }
+        }
+    }
+    for ((id, pool), used) in site.pools.table.iter().zip(&used) {
+        // A pool that is gone, with jobs that still have of it, is 0 large.
+        if *used > pool.size && pool.size > 0 {
+            push(found, Invariant::I2, format!("{used} of {} are in use of pool {}", pool.size, pool.name));
+        }
+        if site.ledger.pools_used().nth(id.index()) != Some(*used) {
+            push(found, Invariant::I2, format!("{used} are held of pool {}, otherwise in the ledger", pool.name));
+        }
     }
 }
 

@@ -38,11 +38,10 @@ impl Site {
                 continue;
             }
             let mut copy = scheduler.clone();
-            let mut answers = Vec::new();
             if scheduler.settings().queue_policy != QueuePolicy::ConservativeCompress {
-                copy.handle(now, Input::Prioritize(Vec::new()), &mut answers);
+                copy.handle(now, Input::Prioritize(Vec::new()), &mut Vec::new());
             }
-            copy.handle(now, Input::Pass { budget: usize::MAX }, &mut answers);
+            let answers = self.pass_of_copy(queue, &mut copy, now);
             let started: Vec<JobId> = answers.iter().filter_map(granted).collect();
             if !started.is_empty() {
                 let text = format!("queue {} is done, but another pass starts jobs {started:?}", queue.name);
@@ -78,6 +77,9 @@ impl Site {
         };
         let first = scheduler.waiting().find(|w| !aside(w))?;
         let Shape::Whole { nodes, at_least, .. } = &first.job.request.shape else { return None };
+        if !first.job.request.shared.is_empty() {
+            return None;
+        }
         let allowed = match &first.job.request.constraint {
             Some(constraint) => Some(self.graph.resolve(&self.properties, constraint).ok()?),
             None => None,
@@ -199,7 +201,7 @@ impl Site {
             | Input::Planned { .. }
             | Input::Reconsider
             | Input::Pass { .. }
-            | Input::Resume => false,
+            | Input::Resume { .. } => false,
             Input::Acquire { .. }
             | Input::Hello(_)
             | Input::Down { .. }
@@ -208,6 +210,7 @@ impl Site {
             | Input::Properties(_)
             | Input::Members(_)
             | Input::Windows(_)
+            | Input::Pools(_)
             | Input::Policy(_)
             | Input::Expiration { .. }
             | Input::Prioritize(_) => true,
@@ -226,7 +229,7 @@ impl Site {
             if scheduler.settings().queue_policy == QueuePolicy::ConservativeCompress {
                 continue;
             }
-            let mut planned = after_pass(scheduler.clone(), now);
+            let mut planned = self.after_pass(queue, scheduler.clone(), now);
             planned.retain(|(_, at)| *at > now);
             if planned.is_empty() {
                 continue;
@@ -240,7 +243,7 @@ impl Site {
             for waiting in &waiting[place..] {
                 alone.handle(now, Input::Cancel(waiting.job.id), &mut answers);
             }
-            let again = after_pass(alone, now).into_iter().find(|(id, _)| *id == job).map(|(_, at)| at);
+            let again = self.after_pass(queue, alone, now).into_iter().find(|(id, _)| *id == job).map(|(_, at)| at);
             if again != Some(at) {
                 let again = again.map_or("never".to_owned(), |t| t.to_string());
                 let text = format!(
@@ -254,17 +257,18 @@ impl Site {
     }
 }
 
+impl Site {
+    /// The jobs that a pass starts, with the present, and those that it plans, with their starts.
+    fn after_pass(&self, queue: &Queue, mut scheduler: Scheduler, now: Timestamp) -> Vec<(JobId, Timestamp)> {
+        let answers = self.pass_of_copy(queue, &mut scheduler, now);
+        let started = answers.iter().filter_map(granted).map(|id| (id, now));
+        started.chain(scheduler.waiting().filter_map(|w| w.planned.map(|at| (w.job.id, at)))).collect()
+    }
+}
+
 fn granted(answer: &Output) -> Option<JobId> {
     match answer {
         Output::Alloc { job, .. } => Some(*job),
         _ => None,
     }
-}
-
-/// The jobs that a pass starts, with the present, and those that it plans, with their starts.
-fn after_pass(mut scheduler: Scheduler, now: Timestamp) -> Vec<(JobId, Timestamp)> {
-    let mut answers = Vec::new();
-    scheduler.handle(now, Input::Pass { budget: usize::MAX }, &mut answers);
-    let started = answers.iter().filter_map(granted).map(|id| (id, now));
-    started.chain(scheduler.waiting().filter_map(|w| w.planned.map(|at| (w.job.id, at)))).collect()
 }

@@ -157,6 +157,7 @@ impl Site {
         self.queue_mut(home).holdings += 1;
         self.set_state(slot, JobState::Running);
         if placed.is_ok() {
+            self.pools.hold(index, &found.selection, found.started, found.started + found.limit);
             let (selection, started) = (found.selection, found.started);
             let hello = HelloJob { job: request, selection, freed, started, overruns: 0 };
             self.tell(now, home, Input::Hello(Box::new(hello)), effects);
@@ -184,5 +185,5 @@ impl Site {
 /// What a found job has not released.
 fn still_held(found: &Found) -> Selection {
     let shares = found.selection.shares.iter().filter(|s| !found.freed.contains(s.target)).cloned().collect();
-    Selection { shares, nslots: found.selection.nslots }
+    Selection { shares, ..Selection::clone(&found.selection) }
 }

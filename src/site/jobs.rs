@@ -188,6 +188,10 @@ impl Site {
                 self.unsettled = true;
             }
             self.tell(now, home, Input::Expiration { job: id, limit }, effects);
+            if held != NO_HOLDING {
+                let end = self.jobs.holding(held).planned_end();
+                self.pools.set_end(held, end);
+            }
         }
         Ok(())
     }
@@ -387,8 +391,11 @@ impl Site {
             }
         }
         self.unsettled |= std::mem::take(&mut self.ledger.watched_release);
+        self.ledger.release_pools(index);
+        self.pools.release(index);
         let free = Input::Free { job: holding.name, freed: Freed::Rest, last: true };
         self.after_release(now, holding.queue, free, effects);
+        self.stir(now, effects);
     }
 
     /// Releases some targets of a holding; all of them are held by it.

@@ -9,6 +9,7 @@
 use super::violation::{Invariant, Violation};
 use crate::base::{Epoch, QueueId, TargetId, TargetSet};
 use crate::matcher::{Extent, Part, Selection, Units};
+use crate::planner::{PoolShare, PoolTable};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
@@ -60,6 +61,13 @@ pub(super) struct Size {
     pub gpus: u32,
 }
 
+/// A shared pool.
+#[derive(Clone, Copy, Debug, Default)]
+struct PoolCell {
+    size: u64,
+    used: u64,
+}
+
 /// The ledger of one site.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
@@ -68,6 +76,10 @@ pub(super) struct Ledger {
     shared: Vec<Option<Box<Shared>>>,
     /// Holdings that could not be placed, beside whatever else is on the target. Empty but after a bad restart.
     beside: BTreeMap<TargetId, Vec<u32>>,
+    /// By number.
+    pools: Vec<PoolCell>,
+    /// What holdings have of pools.
+    takes: BTreeMap<u32, Vec<PoolShare>>,
     /// Targets whose release somebody waits for.
     watched: Vec<u64>,
     any_watched: bool,
@@ -142,7 +154,63 @@ impl Ledger {
         targets.for_each(|t| self.beside.entry(t).or_default().push(holding));
     }
 
+    /// Sets the sizes of the shared pools.
+    pub fn set_pools(&mut self, table: &PoolTable) {
+        self.pools.resize(table.len().max(self.pools.len()), PoolCell::default());
+        for (id, spec) in table.iter() {
+            self.pools[id.index()].size = spec.size;
+        }
+    }
+
+    /// Enters what a holding has of pools, all or nothing.
+    fn enter_pools(&mut self, holding: u32, shares: &[PoolShare]) -> Result<(), Violation> {
+        let mut pools = self.pools.clone();
+        for PoolShare { pool, amount } in shares {
+            let text = match pools.get_mut(pool.index()) {
+                None => format!("pool {pool} is granted, but not in the inventory"),
+                Some(_) if *amount == 0 => format!("nothing of pool {pool} is granted"),
+                Some(cell) if cell.size.saturating_sub(cell.used) < *amount => {
+                    format!("{amount} of pool {pool} are granted, but of {} are {} in use", cell.size, cell.used)
+                }
+                Some(cell) => {
+                    cell.used += *amount;
+                    continue;
+                }
+            };
+            return Err(Violation::new(Invariant::I2, text));
+        }
+        self.pools = pools;
+        self.takes.insert(holding, shares.to_vec());
+        Ok(())
+    }
+
+    /// Enters that a holding has nothing of pools any more.
+    pub fn release_pools(&mut self, holding: u32) {
+        for PoolShare { pool, amount } in self.takes.remove(&holding).into_iter().flatten() {
+            self.pools[pool.index()].used -= amount;
+        }
+    }
+
+    /// What is in use of each pool, by number.
+    pub fn pools_used(&self) -> impl Iterator<Item = u64> + '_ {
+        self.pools.iter().map(|cell| cell.used)
+    }
+
     fn enter(&mut self, holding: u32, by: Option<(QueueId, Epoch)>, what: &Selection) -> Result<(), Violation> {
+        self.enter_targets(holding, by, what)?;
+        if what.pools.is_empty() {
+            return Ok(());
+        }
+        let pools = self.enter_pools(holding, &what.pools);
+        if pools.is_err() {
+            for target in what.targets() {
+                self.leave(holding, target);
+            }
+        }
+        pools
+    }
+
+    fn enter_targets(&mut self, holding: u32, by: Option<(QueueId, Epoch)>, what: &Selection) -> Result<(), Violation> {
         if let Some(share) = what.shares.iter().find(|s| self.beside.contains_key(&s.target)) {
             return Err(self.explain(share.target, by, &share.extent, true));
         }

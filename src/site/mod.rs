@@ -20,6 +20,7 @@ mod queues;
 mod calendar;
 mod nodes;
 
+mod pools;
 mod step;
 mod view;
 

@@ -171,5 +171,6 @@ impl Site {
             self.tell(now, id, Input::Properties(self.properties.clone()), effects);
             self.renew_members(now, id, effects);
         }
+        self.renew_pools(now, effects);
     }
 }

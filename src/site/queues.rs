@@ -74,6 +74,7 @@ impl Site {
             epoch: self.queue(id).epoch,
         };
         self.tell(now, id, acquire, effects);
+        self.tell_pools(now, id, effects);
     }
 
     /// Looks up the parent and the members of a queue.

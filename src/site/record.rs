@@ -2,7 +2,7 @@
 
 use crate::formats::constraint::Constraint;
 use crate::formats::count::Count;
-use crate::matcher::{Amount, Request, Shape};
+use crate::matcher::{Amount, PoolNeed, PoolNeeds, Request, Shape};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::sync::Arc;
@@ -20,6 +20,10 @@ struct RequestRecord {
     shape: ShapeRecord,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     constraint: Option<Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pools: Vec<PoolNeed>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    within: Option<String>,
 }
 
 impl From<&Request> for RequestRecord {
@@ -33,7 +37,12 @@ impl From<&Request> for RequestRecord {
             }
             Shape::Slots { slots, slot } => ShapeRecord::Slots { slots: slots.to_json(), slot: *slot },
         };
-        RequestRecord { shape, constraint: request.constraint.as_ref().map(Constraint::to_json) }
+        RequestRecord {
+            shape,
+            constraint: request.constraint.as_ref().map(Constraint::to_json),
+            pools: request.shared.needs.clone(),
+            within: request.shared.within.clone(),
+        }
     }
 }
 
@@ -50,7 +59,8 @@ impl RequestRecord {
             ShapeRecord::Slots { slots, slot } => Shape::Slots { slots: count(&slots)?, slot },
         };
         let constraint = self.constraint.as_ref().map(Constraint::from_json).transpose().map_err(E::custom)?;
-        Ok(Request { shape, constraint })
+        let shared = PoolNeeds { needs: self.pools, within: self.within };
+        Ok(Request { shape, constraint, shared })
     }
 }
 

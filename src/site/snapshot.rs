@@ -15,12 +15,14 @@ use super::nodes::Drained;
 use super::queue::{Places, Queue};
 use super::rules::Rules;
 use super::state::{Site, SiteOptions};
+use super::step::Held;
 use super::violation::Violation;
 use crate::base::{Epoch, JobId, QueueId, TargetId, TargetSet, Timestamp, Windows};
 use crate::config::{Config, QueueConfig, QueuePolicy};
 use crate::coordinator::Coordinator;
 use crate::graph::{Graph, Properties};
 use crate::matcher::Taken;
+use crate::planner::{PoolShare, PoolSpan, PoolTable};
 use crate::scheduler::{HelloJob, Input, JobRequest, Scheduler};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -41,6 +43,11 @@ pub struct Snapshot {
     jobs: Vec<Job>,
     holdings: Vec<HoldingRecord>,
     promises: Vec<Promise>,
+    /// The shared pools, by number, and what queues have reserved of them.
+    #[serde(default)]
+    pools: PoolTable,
+    #[serde(default)]
+    pool_plans: Vec<(QueueId, Vec<PoolSpan>)>,
     /// Queues whose schedulers had yet to look at something that was released or came up.
     reconsider: Vec<QueueId>,
     names_used: u32,
@@ -60,6 +67,8 @@ struct Promise {
     job: JobId,
     at: Timestamp,
     place: Vec<(TargetId, Taken)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pools: Vec<PoolShare>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -132,6 +141,8 @@ impl Site {
             jobs,
             holdings: self.jobs.holdings().map(record).collect(),
             promises,
+            pools: PoolTable::clone(&self.pools.table),
+            pool_plans: self.pools.reservations(),
             reconsider,
             names_used: self.jobs.names_used,
             counts: self.jobs.counts,
@@ -150,7 +161,9 @@ impl Site {
         for (queue, scheduler) in self.queues.iter().filter_map(|q| Some((q.id, q.scheduler.as_ref()?))) {
             for input in scheduler.handover() {
                 match input {
-                    Input::Planned { job, at, place } => promises.push(Promise { queue, job, at, place }),
+                    Input::Planned { job, at, place, pools } => {
+                        promises.push(Promise { queue, job, at, place, pools });
+                    }
                     Input::Reconsider => reconsider.push(queue),
                     // The rest of what is handed over stands in the snapshot in the site's own words.
                     _ => {}
@@ -195,6 +208,7 @@ impl Site {
         site.violations = snapshot.violations;
         site.checked = snapshot.checked;
         site.recovering = true;
+        site.restore_pools(snapshot.pools);
         for record in snapshot.queues {
             site.restore_queue(now, record, effects)?;
         }
@@ -207,8 +221,11 @@ impl Site {
         }
         site.repeat_plans(now, &snapshot.promises, effects);
         // After the ups, which else would count as news that lets reservations be moved.
-        for Promise { queue, job, at, place } in snapshot.promises {
-            site.tell(now, queue, Input::Planned { job, at, place }, effects);
+        for Promise { queue, job, at, place, pools } in snapshot.promises {
+            site.tell(now, queue, Input::Planned { job, at, place, pools }, effects);
+        }
+        for (queue, spans) in snapshot.pool_plans {
+            site.pools.plan(queue, spans);
         }
         for queue in snapshot.reconsider {
             site.tell(now, queue, Input::Reconsider, effects);
@@ -226,7 +243,7 @@ impl Site {
             let (id, at, home) = (job.id, job.planned, job.home);
             let settings = &self.queue(home).config.policy.scheduler;
             if settings.queue_policy != QueuePolicy::ConservativeCompress {
-                self.tell(now, home, Input::Planned { job: id, at, place: Vec::new() }, effects);
+                self.tell(now, home, Input::Planned { job: id, at, place: Vec::new(), pools: Vec::new() }, effects);
             } else if !promises.iter().any(|p| p.job == id) {
                 self.jobs.job_mut(slot).planned = Timestamp::NEVER;
             }
@@ -336,6 +353,9 @@ impl Site {
                 overruns: *overruns,
             };
             self.tell(now, holding.queue, Input::Hello(Box::new(hello)), effects);
+            let held = Held { ledger: &self.ledger, jobs: &self.jobs, queues: &self.queues, now };
+            let end = held.end_of(index);
+            self.pools.hold(index, &holding.selection, holding.started, end);
         }
         let waiting: Vec<u32> = self.jobs.iter().filter(|(_, j)| j.in_scheduler).map(|(slot, _)| slot).collect();
         for slot in waiting {

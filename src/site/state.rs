@@ -9,12 +9,14 @@ use super::event::{Effect, Event};
 use super::job::{Counts, JobState, JobTable};
 use super::ledger::{Ledger, Size};
 use super::nodes::Drained;
+use super::pools::Pools;
 use super::queue::Queue;
 use super::violation::Violation;
 use crate::base::{FastMap, QueueId, TargetId, TargetSet, Timestamp};
 use crate::config::{Config, Members, QueueConfig};
 use crate::coordinator::Coordinator;
 use crate::graph::{Graph, Properties};
+use crate::planner::PoolTable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -51,6 +53,7 @@ pub struct Site {
     pub(super) names: FastMap<Arc<str>, QueueId>,
     pub(super) coordinator: Coordinator,
     pub(super) ledger: Ledger,
+    pub(super) pools: Pools,
     pub(super) jobs: JobTable,
     /// Targets that answer, drained or not.
     pub(super) answering: TargetSet,
@@ -118,6 +121,8 @@ impl Site {
         let targets = graph.targets().clone();
         targets.iter().for_each(|t| ledger.add(t, size_of(&graph, t)));
         coordinator.add_targets(&targets);
+        let pools = PoolTable::new(&graph, &config.resource.pools);
+        ledger.set_pools(&pools);
         Site {
             options,
             threads_from: 50_000,
@@ -129,6 +134,7 @@ impl Site {
             names: FastMap::default(),
             coordinator,
             ledger,
+            pools: Pools::new(pools),
             jobs: JobTable::default(),
             answering: TargetSet::new(),
             drained: BTreeMap::new(),

@@ -13,7 +13,7 @@ use super::violation::{Invariant, Violation};
 use crate::base::{Epoch, JobId, QueueId, TargetId, TargetSet, Timestamp};
 use crate::coordinator::{Holders, Order};
 use crate::matcher::{Reason, Selection};
-use crate::scheduler::{Input, Output, PassEnd};
+use crate::scheduler::{Input, Output, PassEnd, Scheduler};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -47,6 +47,8 @@ impl Site {
         // Only what a pass has unsettled gives cause for another round.
         for _ in 0..MAX_ROUNDS {
             self.settle(now, effects);
+            self.put_off_pools(now);
+            self.stir(now, effects);
             let ready = self.queues.iter().filter(|q| has_work(q, now)).count();
             let left = work_budget.saturating_sub(end.examined);
             if ready == 0 || left == 0 {
@@ -58,9 +60,11 @@ impl Site {
                 let found = self.check_promise(now);
                 self.violations.extend(found);
             }
-            self.run_passes(now, if left == usize::MAX { left } else { (left / ready).max(1) });
-            self.read_passes(now, &mut end, effects);
-            if !self.unsettled || end.more {
+            let budget = if left == usize::MAX { left } else { (left / ready).max(1) };
+            self.run_passes(now, budget);
+            self.read_passes(now, budget, &mut end, effects);
+            let stirred = self.stir(now, effects);
+            if !(self.unsettled || stirred) || end.more {
                 break;
             }
         }
@@ -116,29 +120,36 @@ impl Site {
         }
     }
 
-    /// Reads what the passes answered, in queue order; resumes those that wait for a shared pool.
-    fn read_passes(&mut self, now: Timestamp, end: &mut ScheduleEnd, effects: &mut Vec<Effect>) {
+    /// Reads what the passes answered, in queue order; resumes those that wait for a shared pool, each to its end or that
+    /// of its budget.
+    fn read_passes(&mut self, now: Timestamp, budget: usize, end: &mut ScheduleEnd, effects: &mut Vec<Effect>) {
         for index in 0..self.queues.len() {
             if self.queues[index].pass.is_none() {
                 continue;
             }
             let id = self.queues[index].id;
+            let mut left = budget;
             loop {
                 self.take_answers(now, id, effects);
                 let Some((how, examined)) = self.queues[index].pass.take() else { break };
                 end.examined += examined;
+                left = left.saturating_sub(examined);
                 match how {
-                    PassEnd::Done => break,
+                    PassEnd::Done => {
+                        let waits = self.queues[index].scheduler.as_ref().is_some_and(Scheduler::waits_for_pools);
+                        if !waits {
+                            // A predecessor of this scheduler may have reserved something.
+                            self.pools.plan(id, Vec::new());
+                        }
+                        break;
+                    }
                     PassEnd::BudgetSpent => {
                         end.more = true;
                         break;
                     }
                     PassEnd::NeedsShared => {
                         self.queues[index].pass = Some((PassEnd::Done, 0));
-                        let queue = &mut self.queues[index];
-                        if let Some(scheduler) = &mut queue.scheduler {
-                            scheduler.handle(now, Input::Resume, &mut queue.answers);
-                        }
+                        self.resume(now, index, left.max(1));
                     }
                 }
             }
@@ -193,6 +204,7 @@ impl Site {
             Output::DownAck { targets, epoch } => {
                 self.unsettled |= self.coordinator.acknowledge(queue, &targets, epoch);
             }
+            Output::PoolPlans { spans } => self.pools.plan(queue, spans),
             Output::PassEnded { end, examined } => self.queue_mut(queue).pass = Some((end, examined)),
         }
     }
@@ -251,6 +263,7 @@ impl Site {
         let job = self.jobs.job_mut(slot);
         let Some(request) = job.request.clone() else { return };
         let (limit, name) = (job.limit, job.queue);
+        self.pools.hold(index, &selection, now, now + limit);
         job.in_scheduler = false;
         job.planned = Timestamp::NEVER;
         job.started = now;
@@ -311,6 +324,7 @@ impl Site {
             }
         }
         self.sync_started();
+        self.drop_pool_plans(now, effects);
         self.ledger.watch(self.coordinator.watched_targets());
         self.tell_windows(now, effects);
         let drains = self.planned_drains.iter().map(|d| d.at).min();

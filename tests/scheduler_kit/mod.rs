@@ -305,7 +305,7 @@ impl Bench {
 
     pub fn submit(&mut self, id: u64, priority: u32, limit: Duration, shape: Shape, only: Only) -> Vec<Output> {
         let constraint = only.constraint();
-        let request = Arc::new(Request { shape, constraint });
+        let request = Arc::new(Request { shape, constraint, shared: Default::default() });
         let (id, submitted) = (JobId(id), self.now);
         let request = JobRequest { id, priority: Priority(priority), submitted, limit, request };
         let known = Known { request: request.clone(), only, held: BTreeMap::new(), started: None, selection: None };
@@ -408,7 +408,7 @@ impl Bench {
         for output in out {
             match output {
                 Output::Alloc { job, selection, epoch } => {
-                    assert!(matches!(input, Input::Pass { .. }), "jobs start in passes");
+                    assert!(matches!(input, Input::Pass { .. } | Input::Resume { .. }), "jobs start in passes");
                     assert_eq!(*epoch, Epoch(self.epoch));
                     self.ledger.granted(self.now, *job, selection);
                 }
@@ -421,11 +421,12 @@ impl Bench {
                     assert!(known.started.is_none() && at.is_none_or(|at| at > self.now), "{job} planned {at:?}");
                 }
                 Output::Annotate { job, .. } => assert!(self.ledger.jobs.contains_key(job), "{job} is gone"),
+                Output::PoolPlans { .. } => assert!(matches!(input, Input::Pass { .. } | Input::Resume { .. })),
                 Output::PassEnded { .. } => ended += 1,
                 Output::DownAck { .. } => assert!(matches!(input, Input::Down { .. })),
             }
         }
-        assert_eq!(ended, usize::from(matches!(input, Input::Pass { .. } | Input::Resume)), "each pass ends once");
+        assert_eq!(ended, usize::from(matches!(input, Input::Pass { .. } | Input::Resume { .. })), "each pass ends once");
     }
 
     fn check_views(&self) {

@@ -52,7 +52,7 @@ fn understands_the_shapes() {
     ];
     for (text, shape) in cases {
         let request = compile(&format!("[{text}]")).unwrap_or_else(|e| panic!("{text}: {e}"));
-        assert_eq!(request, Request { shape, constraint: None }, "{text}");
+        assert_eq!(request, Request { shape, constraint: None, shared: Default::default() }, "{text}");
     }
 }
 
@@ -66,7 +66,24 @@ fn refuses_with_the_place() {
         (core.to_owned(), "resources[0] (core): expected node or slot, found another type"),
         (
             format!(r#"{{"type":"rack","count":1,"with":[{}]}}"#, node(core)),
-            "resources[0] (rack): expected node or slot, found another type",
+            "resources[0] (rack): expected a pool beside the node or slot inside, found none",
+        ),
+        (r#"{"type":"power","count":1}"#.to_owned(), "resources[0] (power): expected node or slot, found another type"),
+        (
+            format!(r#"{},{{"type":"power","count":1,"unit":"KW"}}"#, node(core)),
+            "resources[1] (power): expected a count in the unit of the pool, and no unit, found the unit \"KW\"",
+        ),
+        (
+            format!(r#"{},{{"type":"power","count":"1-2"}}"#, node(core)),
+            "resources[1] (power): expected one number above 0, found the count 1-2",
+        ),
+        (
+            format!(r#"{},{{"type":"power","count":1,"exclusive":true}}"#, node(core)),
+            "resources[1] (power): expected a part of a pool that others share, found exclusive: true",
+        ),
+        (
+            format!(r#"{{"type":"rack","count":2,"with":[{},{{"type":"ssd","count":1}}]}}"#, node(core)),
+            "resources[0] (rack): expected one for the whole job, found the count 2",
         ),
         (
             node(&format!(r#"{{"type":"socket","count":1,"with":[{}]}}"#, slot(core))),
@@ -120,6 +137,19 @@ fn refuses_with_the_place() {
     for (text, expect) in cases {
         assert_eq!(compile(&format!("[{text}]")), Err(Reason::Invalid { what: expect.to_owned() }), "{text}");
     }
+}
+
+#[test]
+fn understands_shared_pools() {
+    let need = |kind: &str, amount, within| PoolNeed { kind: kind.to_owned(), amount, within };
+    let node = r#"{"type":"node","count":4}"#;
+    let request = compile(&format!(r#"[{{"type":"licence","count":3}},{node}]"#)).unwrap();
+    assert_eq!(request.shape, whole("4", Amount::NONE, 1));
+    assert_eq!(request.shared, PoolNeeds { needs: vec![need("licence", 3, false)], within: None });
+    let rack = format!(r#"{{"type":"rack","count":1,"with":[{node},{{"type":"ssd","count":200}}]}}"#);
+    let request = compile(&format!(r#"[{rack},{{"type":"power","count":7}}]"#)).unwrap();
+    let needs = vec![need("power", 7, false), need("ssd", 200, true)];
+    assert_eq!(request.shared, PoolNeeds { needs, within: Some("rack".to_owned()) });
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn whole(target: u32) -> Share {
 }
 
 fn selection(shares: &[Share]) -> Selection {
-    Selection { shares: shares.to_vec(), nslots: 1 }
+    Selection { shares: shares.to_vec(), nslots: 1, pools: Vec::new() }
 }
 
 /// Two targets of four cores and two gpus.
@@ -87,7 +87,7 @@ fn a_placement_that_the_holdings_belie_is_refused() {
     let shape = Shape::Slots { slots: Count::fixed(2), slot };
     let place = |taken| Placement { start: Timestamp::ZERO, parts: vec![(A, taken)], nslots: 2 };
     let chosen = realise(&place(Taken::Slots(1)), &shape, &holdings, &order).unwrap();
-    assert_eq!(chosen, Selection { shares: vec![part(0, &[3], &[1])], nslots: 2 });
+    assert_eq!(chosen, Selection { shares: vec![part(0, &[3], &[1])], nslots: 2, pools: Vec::new() });
     let text = realise(&place(Taken::Slots(3)), &shape, &holdings, &order).unwrap_err().to_string();
     assert_eq!(text, "target 0: expected 3 cores and 3 gpus free, found fewer");
     let text = realise(&place(Taken::Whole), &shape, &holdings, &order).unwrap_err().to_string();

@@ -50,7 +50,7 @@ fn names_what_the_members_lack() {
         (slots("4294967295", amount(u32::MAX, 0)), Some("unsatisfiable: core per node: asked 4294967295, available 8")),
     ];
     for (shape, expect) in cases {
-        let request = Request { shape, constraint: None };
+        let request = Request { shape, constraint: None, shared: Default::default() };
         let result = satisfiable(&request, &graph, &members).err().map(|reason| reason.to_string());
         assert_eq!(result.as_deref(), expect, "{request:?}");
     }
@@ -65,7 +65,7 @@ fn nobody_is_short_of_everything() {
         (nodes("3", "1", amount(1, 0)), "unsatisfiable: node per queue: asked 3, available 0"),
         (slots("3", amount(2, 0)), "unsatisfiable: core per queue: asked 6, available 0"),
     ] {
-        let reason = satisfiable(&Request { shape, constraint: None }, &graph, &none).unwrap_err();
+        let reason = satisfiable(&Request { shape, constraint: None, shared: Default::default() }, &graph, &none).unwrap_err();
         assert_eq!(reason.to_string(), expect);
     }
 }
@@ -74,7 +74,7 @@ fn nobody_is_short_of_everything() {
 fn a_member_that_left_the_graph_is_not_there() {
     let graph = Graph::uniform(2, 4, 0).unwrap();
     let members = Bits::from_set(&TargetSet::from_range(0..4), 4);
-    let request = Request { shape: whole("3", Amount::NONE), constraint: None };
+    let request = Request { shape: whole("3", Amount::NONE), constraint: None, shared: Default::default() };
     let reason = satisfiable(&request, &graph, &members).unwrap_err();
     assert_eq!(reason.to_string(), "unsatisfiable: node per queue: asked 3, available 2");
 }

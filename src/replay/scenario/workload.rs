@@ -91,6 +91,11 @@ pub struct Job {
     pub work: JobWork,
     /// `properties`: all of them, `^name` for those that it must not have (RFC 31).
     pub properties: Vec<String>,
+    /// `pools`: so much of each type of shared pool, in the order of the file; at least 1.
+    pub pools: Vec<(String, u64)>,
+    /// `within`: the type of vertex, as `rack`, one of which has to contain all nodes of the job and all that it takes of
+    /// pools; `None`: pools may be anywhere.
+    pub within: Option<String>,
     /// `run`: how long it runs.
     pub run: Duration,
     /// `limit`: its time limit; `None`: what the jobspec or the queue says.
@@ -338,6 +343,11 @@ fn read_job(item: &Item<'_, '_>, default_queue: Option<&str>) -> Option<Job> {
     let queue = optional(fields.get("queue"), Item::queue);
     let work = read_work(&fields);
     let properties = fields.get("properties").map_or(Some(Vec::new()), |i| i.names());
+    let pools = fields.get("pools").map_or(Some(Vec::new()), |i| read_pools(&i));
+    let within = optional(fields.get("within"), Item::name);
+    if let (Some(Some(_)), Some([])) = (&within, pools.as_deref()) {
+        return fields.conflict("`within` goes with `pools` only");
+    }
     let run = fields.need("run").and_then(|i| finite(&i));
     let limit = optional(fields.get("limit"), |i| i.duration());
     let user = fields.get("user").map_or(Some(1), |i| i.small(0));
@@ -352,6 +362,8 @@ fn read_job(item: &Item<'_, '_>, default_queue: Option<&str>) -> Option<Job> {
         queue: queue?.or_else(|| default_queue.map(str::to_owned)),
         work: work?,
         properties: properties?,
+        pools: pools?,
+        within: within?,
         run: run?,
         limit: limit?,
         user: user?,
@@ -359,6 +371,12 @@ fn read_job(item: &Item<'_, '_>, default_queue: Option<&str>) -> Option<Job> {
         fails: fails?,
         line: item.line(),
     })
+}
+
+/// `{ licence = 2 }`.
+fn read_pools(item: &Item<'_, '_>) -> Option<Vec<(String, u64)>> {
+    let amount = |(kind, item): (String, Item<'_, '_>)| Some((kind, item.integer(1..1 << 62)?));
+    item.entries()?.into_iter().map(amount).collect()
 }
 
 fn read_work(fields: &Fields<'_, '_>) -> Option<JobWork> {

@@ -4,7 +4,7 @@ use super::{Jobs, QueueNames};
 use crate::base::{Duration, JobId, Priority, Timestamp};
 use crate::formats::constraint::{Constraint, PropertyTerm};
 use crate::formats::count::{Count, CountError, Step};
-use crate::matcher::{Amount, Reason, Request, Shape};
+use crate::matcher::{Amount, PoolNeed, PoolNeeds, Reason, Request, Shape};
 use crate::replay::scenario::{Job, JobWork, PerNode, Size};
 use crate::replay::workload::{Asked, Fate, TraceJob};
 use std::sync::Arc;
@@ -111,10 +111,23 @@ fn spec(job: &Job, jobspec: &mut dyn FnMut(&JobWork) -> Result<Spec, String>) ->
                     None => more,
                 });
             }
+            if let (false, Ok(request)) = (job.pools.is_empty(), &mut spec.asked) {
+                let PoolNeeds { needs, within } = shared(job);
+                request.shared.needs.extend(needs);
+                request.shared.within = within.or(request.shared.within.take());
+            }
             return Ok(spec);
         }
     };
-    Ok(Spec { asked: Ok(Request { shape, constraint: constraint(job)? }), limit: None, queue: None })
+    let request = Request { shape, constraint: constraint(job)?, shared: shared(job) };
+    Ok(Spec { asked: Ok(request), limit: None, queue: None })
+}
+
+/// What the job takes of pools.
+fn shared(job: &Job) -> PoolNeeds {
+    let within = job.within.is_some();
+    let need = |(kind, amount): &(String, u64)| PoolNeed { kind: kind.clone(), amount: *amount, within };
+    PoolNeeds { needs: job.pools.iter().map(need).collect(), within: job.within.clone() }
 }
 
 fn count(size: Size) -> Result<Count, CountError> {
@@ -163,6 +176,8 @@ mod tests {
             queue: Some("batch".into()),
             work: JobWork::Whole { nodes: Size { min: 2, max: 2 } },
             properties: vec![],
+            pools: vec![],
+            within: None,
             run: Duration::from_secs(60),
             limit: None,
             user: 3,
@@ -190,7 +205,7 @@ mod tests {
         let own = Constraint::Properties(vec![PropertyTerm::parse("big").unwrap()]);
         let mut read = |_: &JobWork| {
             let shape = Shape::Slots { slots: Count::fixed(4), slot: Amount { cores: 1, gpus: 0 } };
-            let request = Request { shape, constraint: Some(own.clone()) };
+            let request = Request { shape, constraint: Some(own.clone()), shared: Default::default() };
             Ok(Spec { asked: Ok(request), limit: Some(Duration::from_secs(9)), queue: None })
         };
         let jobs = list(std::slice::from_ref(&with), 1, &mut read).unwrap().jobs;

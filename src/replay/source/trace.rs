@@ -117,7 +117,7 @@ impl Requests {
     fn of(&mut self, row: &SwfJob) -> Asked {
         let Some(size) = row.size() else { return Asked::Refused(Box::new(Reason::NoSize)) };
         let unit = self.unit;
-        let make = || Arc::new(Request { shape: shape(size, unit), constraint: None });
+        let make = || Arc::new(Request { shape: shape(size, unit), constraint: None, shared: Default::default() });
         Asked::Request(self.by_size.entry(size).or_insert_with(make).clone())
     }
 }

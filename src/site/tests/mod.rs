@@ -185,7 +185,7 @@ fn request(nodes: Option<u64>, cores: Option<u64>, slots: Option<u64>) -> Arc<Re
             Shape::Whole { nodes: Count::fixed(n.unwrap_or(1)), at_least: Amount::default(), slots_per_node: 1 }
         }
     };
-    Arc::new(Request { shape, constraint: None })
+    Arc::new(Request { shape, constraint: None, shared: Default::default() })
 }
 
 fn queue(name: &str, keys: &BTreeMap<&str, &str>) -> QueueConfig {
