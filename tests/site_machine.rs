@@ -11,12 +11,12 @@
 
 use proptest::prelude::*;
 use sluice::base::{Duration, JobId, Priority, TargetSet, Timestamp};
-use sluice::config::{Config, Members, PolicyConfig, QueueConfig, QueuePolicy};
+use sluice::config::{Config, Members, PolicyConfig, PoolConfig, QueueConfig, QueuePolicy};
 use sluice::formats::count::Count;
 use sluice::formats::hostlist::Hostlist;
 use sluice::formats::r::R;
 use sluice::graph::{Graph, Properties};
-use sluice::matcher::{Amount, Freed, Request, Selection, Shape};
+use sluice::matcher::{Amount, Freed, PoolNeed, PoolNeeds, Request, Selection, Shape};
 use sluice::site::{
     Counts, Effect, Event, EventError, Found, GroupMode, JobState, Observer, Outcome, PendingFate, QueueView, Site,
     SiteOptions, Snapshot, StartMode, Submission, SwitchSpec,
@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 const NODES: u32 = 6;
+const LICENCES: u64 = 3;
 const NAMES: [&str; 4] = ["batch", "debug", "night", "dat"];
 
 /// What happens; numbers pick among what there is then.
@@ -81,7 +82,7 @@ fn op() -> impl Strategy<Value = Op> {
     let q = prop_oneof![12 => 0u8..4, 1 => Just(4u8)];
     let group = prop_oneof![3 => Just(None), 1 => (1u8..60, proptest::option::of(1u8..4)).prop_map(Some)];
     prop_oneof![
-        30 => (q.clone(), 0u8..8, prop_oneof![4 => 1u8..4, 1 => 4u8..8], 0u8..60, 0u8..12)
+        30 => (q.clone(), 0u8..11, prop_oneof![4 => 1u8..4, 1 => 4u8..8], 0u8..60, 0u8..12)
             .prop_map(|(queue, shape, nodes, limit, priority)| Op::Submit { queue, shape, nodes, limit, priority }),
         20 => (any::<u8>(), any::<bool>()).prop_map(|(pick, failed)| Op::End { pick, failed }),
         20 => (any::<u8>(), any::<u8>()).prop_map(|(pick, mask)| Op::Free { pick, mask }),
@@ -182,6 +183,7 @@ static POOL: LazyLock<rayon::ThreadPool> =
 fn new_site() -> Site {
     let mut config = Config::default();
     config.policy.scheduler.queue_policy = QueuePolicy::Easy;
+    config.resource.pools = vec![PoolConfig { name: "app".to_owned(), kind: "licence".to_owned(), size: LICENCES }];
     let graph = Arc::new(Graph::uniform(NODES, 2, 0).expect("a small graph"));
     let options = SiteOptions { check_ledger: true, annotate: true };
     Site::new(graph, Arc::new(Properties::new()), Arc::new(config), options).expect("a site").with_threads_from(1)
@@ -527,14 +529,25 @@ fn switch(release: u8, start: u8) -> SwitchSpec {
     SwitchSpec { release: vec![queue_name(release)], start: vec![(queue_name(start), StartMode::default())] }
 }
 
+/// Whole nodes, parts of nodes, slots; from 8 on with one to three of the licences that all queues share.
 fn request(shape: u8, n: u64) -> Arc<Request> {
     let slot = Amount { cores: 1, gpus: 0 };
+    let licences = match shape {
+        0..=7 => 0,
+        8 => 1 + n % 3,
+        9 => 1,
+        _ => 2,
+    };
+    let need = |amount| PoolNeed { kind: "licence".to_owned(), amount, within: false };
+    let needs = Some(licences).filter(|n| *n > 0).map(need).into_iter().collect();
+    let shared = PoolNeeds { needs, within: None };
     let shape = match shape {
-        0..=4 | 7 => Shape::Whole { nodes: Count::fixed(n), at_least: Amount::default(), slots_per_node: 1 },
+        9 => Shape::Nodes { nodes: Count::fixed(n.min(3)), slots: Count::fixed(1), slot },
+        0..=4 | 7..=10 => Shape::Whole { nodes: Count::fixed(n), at_least: Amount::default(), slots_per_node: 1 },
         5 => Shape::Nodes { nodes: Count::fixed(n.min(3)), slots: Count::fixed(1), slot },
         _ => Shape::Slots { slots: Count::fixed(n), slot },
     };
-    Arc::new(Request { shape, constraint: None, shared: Default::default() })
+    Arc::new(Request { shape, constraint: None, shared })
 }
 
 /// A host with two cores, as R.
