@@ -110,6 +110,12 @@ impl Pools {
         self.held.iter().filter(|(_, entry)| over(entry)).map(|(holding, _)| *holding).collect()
     }
 
+    /// The first planned end of a holding.
+    fn first_end(&self) -> Option<Timestamp> {
+        let ends = self.held.values().flat_map(|entry| entry.spans.iter().map(|span| span.until));
+        ends.min().filter(|end| !end.is_never())
+    }
+
     /// All that a queue has reserved from now on.
     pub fn plan(&mut self, queue: QueueId, spans: Vec<PoolSpan>) {
         let before = self.reserved.remove(&queue).unwrap_or_default();
@@ -162,12 +168,19 @@ impl Site {
         answers
     }
 
-    /// Jobs that should have ended hold their pools a little longer.
+    /// When a job that holds pools should have ended, if anybody waits for pools: if it has not, plans change.
+    pub(super) fn pool_wakeup(&self) -> Option<Timestamp> {
+        let waits = |queue: &Queue| queue.started && queue.scheduler.as_ref().is_some_and(Scheduler::waits_for_pools);
+        self.queues.iter().any(waits).then(|| self.pools.first_end()).flatten()
+    }
+
+    /// Jobs that should have ended hold their pools a little longer; who has planned with that plans anew.
     pub(super) fn put_off_pools(&mut self, now: Timestamp) {
         for holding in self.pools.overdue(now) {
             let held = Held { ledger: &self.ledger, jobs: &self.jobs, queues: &self.queues, now };
             let end = held.end_of(holding).max(now + Duration::from_micros(1));
             self.pools.set_end(holding, end);
+            self.pools.stirred.push(None);
             self.queues.iter_mut().for_each(|queue| queue.promises.excused = true);
         }
     }

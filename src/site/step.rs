@@ -89,6 +89,7 @@ impl Site {
             return None;
         }
         let mut next = if self.unsettled { now } else { self.settle_at };
+        next = next.min(self.pool_wakeup().unwrap_or(next));
         for queue in &self.queues {
             if let Some(scheduler) = queue.scheduler.as_ref().filter(|_| queue.started) {
                 if scheduler.needs_pass(now) {
