@@ -26,6 +26,15 @@ use std::sync::{Arc, LazyLock};
 
 const NODES: u32 = 6;
 const LICENCES: u64 = 3;
+/// The nodes in two racks, each with two pieces of flash.
+const RACKS: &str = "cluster cluster0
+  rack
+    node node[0-2] cores=2
+    flash*2 size=2
+  rack
+    node node[3-5] cores=2
+    flash*2 size=2
+";
 const NAMES: [&str; 4] = ["batch", "debug", "night", "dat"];
 
 /// What happens; numbers pick among what there is then.
@@ -82,7 +91,7 @@ fn op() -> impl Strategy<Value = Op> {
     let q = prop_oneof![12 => 0u8..4, 1 => Just(4u8)];
     let group = prop_oneof![3 => Just(None), 1 => (1u8..60, proptest::option::of(1u8..4)).prop_map(Some)];
     prop_oneof![
-        30 => (q.clone(), 0u8..11, prop_oneof![4 => 1u8..4, 1 => 4u8..8], 0u8..60, 0u8..12)
+        30 => (q.clone(), 0u8..13, prop_oneof![4 => 1u8..4, 1 => 4u8..8], 0u8..60, 0u8..12)
             .prop_map(|(queue, shape, nodes, limit, priority)| Op::Submit { queue, shape, nodes, limit, priority }),
         20 => (any::<u8>(), any::<bool>()).prop_map(|(pick, failed)| Op::End { pick, failed }),
         20 => (any::<u8>(), any::<u8>()).prop_map(|(pick, mask)| Op::Free { pick, mask }),
@@ -184,7 +193,7 @@ fn new_site() -> Site {
     let mut config = Config::default();
     config.policy.scheduler.queue_policy = QueuePolicy::Easy;
     config.resource.pools = vec![PoolConfig { name: "app".to_owned(), kind: "licence".to_owned(), size: LICENCES }];
-    let graph = Arc::new(Graph::uniform(NODES, 2, 0).expect("a small graph"));
+    let graph = Arc::new(Graph::from_text(RACKS).expect("a small graph").0);
     let options = SiteOptions { check_ledger: true, annotate: true };
     Site::new(graph, Arc::new(Properties::new()), Arc::new(config), options).expect("a site").with_threads_from(1)
 }
@@ -529,21 +538,28 @@ fn switch(release: u8, start: u8) -> SwitchSpec {
     SwitchSpec { release: vec![queue_name(release)], start: vec![(queue_name(start), StartMode::default())] }
 }
 
-/// Whole nodes, parts of nodes, slots; from 8 on with one to three of the licences that all queues share.
+/// Whole nodes, parts of nodes, slots; from 8 to 10 with one to three of the licences that all queues share, then with flash
+/// of one rack and of any.
 fn request(shape: u8, n: u64) -> Arc<Request> {
     let slot = Amount { cores: 1, gpus: 0 };
     let licences = match shape {
         0..=7 => 0,
         8 => 1 + n % 3,
         9 => 1,
-        _ => 2,
+        10 => 2,
+        _ => 0,
     };
+    let flash = |amount, within| PoolNeed { kind: "flash".to_owned(), amount, within };
     let need = |amount| PoolNeed { kind: "licence".to_owned(), amount, within: false };
     let needs = Some(licences).filter(|n| *n > 0).map(need).into_iter().collect();
-    let shared = PoolNeeds { needs, within: None };
+    let shared = match shape {
+        11 => PoolNeeds { needs: vec![flash(1 + n % 4, true)], within: Some("rack".to_owned()) },
+        12 => PoolNeeds { needs: vec![flash(1 + 2 * (n % 4), false)], within: None },
+        _ => PoolNeeds { needs, within: None },
+    };
     let shape = match shape {
         9 => Shape::Nodes { nodes: Count::fixed(n.min(3)), slots: Count::fixed(1), slot },
-        0..=4 | 7..=10 => Shape::Whole { nodes: Count::fixed(n), at_least: Amount::default(), slots_per_node: 1 },
+        0..=4 | 7 | 8 | 10..=12 => Shape::Whole { nodes: Count::fixed(n), at_least: Amount::default(), slots_per_node: 1 },
         5 => Shape::Nodes { nodes: Count::fixed(n.min(3)), slots: Count::fixed(1), slot },
         _ => Shape::Slots { slots: Count::fixed(n), slot },
     };
