@@ -559,7 +559,9 @@ fn request(shape: u8, n: u64) -> Arc<Request> {
     };
     let shape = match shape {
         9 => Shape::Nodes { nodes: Count::fixed(n.min(3)), slots: Count::fixed(1), slot },
-        0..=4 | 7 | 8 | 10..=12 => Shape::Whole { nodes: Count::fixed(n), at_least: Amount::default(), slots_per_node: 1 },
+        0..=4 | 7 | 8 | 10..=12 => {
+            Shape::Whole { nodes: Count::fixed(n), at_least: Amount::default(), slots_per_node: 1 }
+        }
         5 => Shape::Nodes { nodes: Count::fixed(n.min(3)), slots: Count::fixed(1), slot },
         _ => Shape::Slots { slots: Count::fixed(n), slot },
     };

@@ -3,7 +3,7 @@
 //! Decides which pools there are, from the graph and from the configuration, and what of them is free over time. Does
 //! not decide who gets it: it knows neither queues nor jobs.
 //!
-//! A vertex outside every target is a pool of its own. What stands below a vertex that contains targets and is no root,
+//! A vertex outside every target is a pool of its own, unless it is a root or contains others. What stands below a vertex that contains targets and is no root,
 //! as a rack, has that as its *domain*: a request may ask for it beside nodes of the same domain. The other pools belong
 //! to the whole cluster, as do those of the configuration.
 //!
@@ -95,7 +95,9 @@ impl PoolTable {
             let kind = graph.kind_name(graph.kind(parent)).to_owned();
             (!targets.is_empty()).then(|| Domain { kind, path: graph.path(parent), targets })
         };
-        let vertices = graph.outside().filter(|v| graph.size(*v) > 0).map(|v| PoolSpec {
+        // What contains others is a place, also when all targets in it are gone.
+        let place = |v| graph.children(v).next().is_some() || graph.is_contained(v) && graph.parent(v).is_none();
+        let vertices = graph.outside().filter(|v| graph.size(*v) > 0 && !place(*v)).map(|v| PoolSpec {
             name: graph.path(v),
             kind: graph.kind_name(graph.kind(v)).to_owned(),
             size: graph.size(v),
@@ -146,7 +148,8 @@ impl PoolTable {
 
     /// The pools of a type, anywhere, or beside the targets of one domain.
     pub fn of_kind<'a>(&'a self, kind: &'a str, domain: Option<&'a str>) -> impl Iterator<Item = PoolId> + 'a {
-        let within = move |pool: &PoolSpec| domain.is_none_or(|path| pool.domain.as_ref().is_some_and(|d| d.path == path));
+        let within =
+            move |pool: &PoolSpec| domain.is_none_or(|path| pool.domain.as_ref().is_some_and(|d| d.path == path));
         self.iter().filter(move |(_, pool)| pool.kind == kind && within(pool)).map(|(id, _)| id)
     }
 
@@ -317,7 +320,8 @@ mod tests {
     #[test]
     fn numbers_stay_when_the_graph_changes() {
         let table = pools();
-        let new = PoolTable::new(&graph("cluster c\n  rack\n    node a0 cores=2\n  power size=12\n  gate size=1\n"), &[]);
+        let new =
+            PoolTable::new(&graph("cluster c\n  rack\n    node a0 cores=2\n  power size=12\n  gate size=1\n"), &[]);
         let sizes: Vec<(String, u64)> = table.renewed(new).iter().map(|(_, p)| (p.kind.clone(), p.size)).collect();
         let expect = [("ssd", 0), ("ssd", 0), ("ssd", 0), ("power", 12), ("licence", 0), ("gate", 1)];
         assert_eq!(sizes, expect.map(|(kind, size)| (kind.to_owned(), size)));

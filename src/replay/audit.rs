@@ -247,7 +247,11 @@ mod tests {
             None => Extent::Whole,
             Some(n) => Extent::Part(Box::new(Part { cores: [n].into_iter().collect(), gpus: Units::new() })),
         };
-        let selection = Arc::new(Selection { shares: vec![Share { target: TargetId(target), extent }], nslots: 1, pools: Vec::new() });
+        let selection = Arc::new(Selection {
+            shares: vec![Share { target: TargetId(target), extent }],
+            nslots: 1,
+            pools: Vec::new(),
+        });
         Effect::Start { job: JobId(job), queue: "a".into(), selection, limit: Duration::INFINITE }
     }
 

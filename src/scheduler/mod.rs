@@ -214,7 +214,9 @@ impl Scheduler {
             self.report_plans(&progress, out);
         }
         // conservative-compress does nothing before it has the pools, not even a new plan.
-        let yet_to_begin = fresh && end == PassEnd::NeedsShared && self.core.settings.queue_policy == QueuePolicy::ConservativeCompress;
+        let yet_to_begin = fresh
+            && end == PassEnd::NeedsShared
+            && self.core.settings.queue_policy == QueuePolicy::ConservativeCompress;
         self.phase = if yet_to_begin { Phase::Fresh } else { Phase::Known(progress) };
         end
     }

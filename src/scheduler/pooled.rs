@@ -14,7 +14,9 @@ use super::jobs::Slot;
 use super::plan::{Plan, PlanClaim};
 use crate::base::Timestamp;
 use crate::matcher::{self, Placement, Reason, Request, Shortage, satisfiable};
-use crate::planner::{Bits, Domain, PoolDemand, PoolId, PoolShare, PoolSpan, PoolTable, SharedPools, SpanId, TargetPlans};
+use crate::planner::{
+    Bits, Domain, PoolDemand, PoolId, PoolShare, PoolSpan, PoolTable, SharedPools, SpanId, TargetPlans,
+};
 use std::sync::Arc;
 
 /// A reservation of pools.
@@ -292,11 +294,7 @@ impl Core {
 const CLUSTER: &str = "cluster";
 
 /// The first need that is not met where each demand finds so much; needs of the same pools add up.
-fn shortage_of(
-    request: &Request,
-    demands: &[PoolDemand],
-    available: impl Fn(&PoolDemand) -> u64,
-) -> Option<Shortage> {
+fn shortage_of(request: &Request, demands: &[PoolDemand], available: impl Fn(&PoolDemand) -> u64) -> Option<Shortage> {
     let needs = request.shared.needs.iter().zip(demands);
     needs.clone().find_map(|(need, demand)| {
         let same = needs.clone().filter(|(_, other)| other.pools == demand.pools);

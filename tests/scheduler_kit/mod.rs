@@ -426,7 +426,11 @@ impl Bench {
                 Output::DownAck { .. } => assert!(matches!(input, Input::Down { .. })),
             }
         }
-        assert_eq!(ended, usize::from(matches!(input, Input::Pass { .. } | Input::Resume { .. })), "each pass ends once");
+        assert_eq!(
+            ended,
+            usize::from(matches!(input, Input::Pass { .. } | Input::Resume { .. })),
+            "each pass ends once"
+        );
     }
 
     fn check_views(&self) {

@@ -74,7 +74,9 @@ fn exclusive_policies_make_nodes_whole() {
     let shared = Shape::Nodes { nodes: nodes.clone(), slots: "3+".parse().unwrap(), slot };
     let whole = Shape::Whole { nodes: nodes.clone(), at_least: Amount { cores: 6, gpus: 3 }, slots_per_node: 3 };
     let slots = Shape::Slots { slots: nodes, slot };
-    let apply = |shape: &Shape, policy| apply_policy(Request { shape: shape.clone(), constraint: None, shared: Default::default() }, policy).shape;
+    let apply = |shape: &Shape, policy| {
+        apply_policy(Request { shape: shape.clone(), constraint: None, shared: Default::default() }, policy).shape
+    };
     for policy in [MatchPolicy::Firstnodex, MatchPolicy::Hinodex, MatchPolicy::Lonodex] {
         assert_eq!((apply(&shared, policy), apply(&whole, policy)), (whole.clone(), whole.clone()));
         assert_eq!(apply(&slots, policy), slots);

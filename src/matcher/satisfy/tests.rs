@@ -65,7 +65,8 @@ fn nobody_is_short_of_everything() {
         (nodes("3", "1", amount(1, 0)), "unsatisfiable: node per queue: asked 3, available 0"),
         (slots("3", amount(2, 0)), "unsatisfiable: core per queue: asked 6, available 0"),
     ] {
-        let reason = satisfiable(&Request { shape, constraint: None, shared: Default::default() }, &graph, &none).unwrap_err();
+        let reason =
+            satisfiable(&Request { shape, constraint: None, shared: Default::default() }, &graph, &none).unwrap_err();
         assert_eq!(reason.to_string(), expect);
     }
 }

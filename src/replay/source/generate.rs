@@ -147,7 +147,11 @@ impl Requests {
         let make = || {
             let nodes = Count::fixed(u64::from(size));
             let shape = Shape::Whole { nodes, at_least: Amount::default(), slots_per_node: 1 };
-            Arc::new(Request { shape, constraint: which.checked_sub(1).map(|i| constraints[i].clone()), shared: Default::default() })
+            Arc::new(Request {
+                shape,
+                constraint: which.checked_sub(1).map(|i| constraints[i].clone()),
+                shared: Default::default(),
+            })
         };
         self.made.entry((size, which)).or_insert_with(make).clone()
     }

@@ -16,12 +16,20 @@ fn ledger() -> Ledger {
 }
 
 fn whole(ids: &[u32]) -> Selection {
-    Selection { shares: ids.iter().map(|t| Share { target: TargetId(*t), extent: Extent::Whole }).collect(), nslots: 1, pools: Vec::new() }
+    Selection {
+        shares: ids.iter().map(|t| Share { target: TargetId(*t), extent: Extent::Whole }).collect(),
+        nslots: 1,
+        pools: Vec::new(),
+    }
 }
 
 fn cores(target: u32, cores: &[u32]) -> Selection {
     let part = Part { cores: cores.iter().copied().collect(), ..Part::default() };
-    Selection { shares: vec![Share { target: TargetId(target), extent: Extent::Part(Box::new(part)) }], nslots: 1, pools: Vec::new() }
+    Selection {
+        shares: vec![Share { target: TargetId(target), extent: Extent::Part(Box::new(part)) }],
+        nslots: 1,
+        pools: Vec::new(),
+    }
 }
 
 #[track_caller]

@@ -42,7 +42,7 @@ fn a_pool_is_shared_by_queues_and_returns_with_the_last_release() {
     let lines = bed.step(0, "submit 1 q=a n=2 t=10 lic=2; submit 2 q=b n=1 t=10 lic=2; submit 3 q=b n=1 t=20 lic=1");
     assert_eq!(starts(&lines).len(), 2, "{lines:?}");
     assert_eq!([1, 2, 3].map(|id| bed.state(id)), [JobState::Running, JobState::Pending, JobState::Running]);
-    assert_eq!(why(&bed, 2), "busy: licence per cluster: asked 2, available 0; planned start 10");
+    assert_eq!(why(&bed, 2), "busy: licence per cluster: asked 2, available 1; planned start 10");
     bed.step(5, "end 1; free 1 0");
     assert_eq!(bed.state(2), JobState::Pending, "one node of job 1 is held yet, and its licences with it");
     bed.step(6, "free 1");
