@@ -130,7 +130,7 @@ impl Core {
         matches!(self.settings.queue_policy, QueuePolicy::Hybrid | QueuePolicy::Conservative)
     }
 
-    pub fn filter(&self, slot: Slot) -> &Filter {
+    fn filter(&self, slot: Slot) -> &Filter {
         self.filters.get(self.jobs.get(slot).filter)
     }
 
@@ -191,7 +191,7 @@ impl Core {
         let span = self.jobs.get(slot).span();
         self.plan.occupy(&claim, start, start + span);
         if let PlanClaim::Counts(claim) = &claim
-            && self.groups.active()
+            && self.replans()
         {
             self.groups.entered.push(Entered { start, span, claim: claim.clone() });
         }
