@@ -52,23 +52,24 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Every class is its own group.
+    /// Every class is its own group, and no job has made the plan finer.
     pub fn clear(&mut self) {
-        self.of.clear();
-        self.classes.clear();
-        self.seen.clear();
+        self.ungroup();
         self.cutters.clear();
         self.stale = false;
-        self.entered.clear();
     }
 
     /// Targets are told apart from now on, because of a job.
     fn dissolve(&mut self, slot: Slot) {
+        self.ungroup();
+        self.cutters.push(slot);
+    }
+
+    fn ungroup(&mut self) {
         self.of.clear();
         self.classes.clear();
         self.seen.clear();
         self.entered.clear();
-        self.cutters.push(slot);
     }
 
     /// As coarse as the windows allow.
