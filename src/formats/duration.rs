@@ -97,8 +97,8 @@ pub fn format_exact(duration: Duration) -> String {
     if duration.is_infinite() { "infinity".to_owned() } else { format!("{duration}s") }
 }
 
-/// A number as C's `%.6g` writes it.
-fn significant(number: f64) -> String {
+/// A number as C's `%.6g` writes it: six significant digits, without trailing zeros.
+pub fn significant(number: f64) -> String {
     let scientific = format!("{number:.5e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);

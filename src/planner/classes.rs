@@ -10,7 +10,7 @@
 //! members.
 
 use super::Bits;
-use crate::base::{TargetId, Timestamp, Window, Windows};
+use crate::base::{Duration, TargetId, Timestamp, Window, Windows};
 use std::sync::Arc;
 
 /// The number of a class; changes whenever classes are rebuilt or split.
@@ -125,6 +125,17 @@ impl Classes {
         match &self.classes[class as usize].windows {
             None => true,
             Some(windows) => windows.iter().any(|w| w.from <= start && end <= w.until),
+        }
+    }
+
+    /// The longest window of a class from `now` on; without bound, infinite.
+    pub fn longest_from(&self, class: ClassId, now: Timestamp) -> Duration {
+        match self.windows(class) {
+            None => Duration::INFINITE,
+            Some(windows) => {
+                let left = windows.iter().map(|w| w.until.since(w.from.max(now)));
+                left.max().unwrap_or(Duration::ZERO)
+            }
         }
     }
 

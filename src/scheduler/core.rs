@@ -135,7 +135,7 @@ impl Core {
         matches!(self.settings.queue_policy, QueuePolicy::Hybrid | QueuePolicy::Conservative)
     }
 
-    pub fn filter(&self, slot: Slot) -> &Filter {
+    pub(super) fn filter(&self, slot: Slot) -> &Filter {
         self.filters.get(self.jobs.get(slot).filter)
     }
 
@@ -199,7 +199,7 @@ impl Core {
         let span = self.jobs.get(slot).span();
         self.enter(slot, start, &claim);
         if let PlanClaim::Counts(claim) = &claim
-            && self.groups.active()
+            && self.replans()
         {
             self.groups.entered.push(Entered { start, span, claim: claim.clone() });
         }

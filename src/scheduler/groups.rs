@@ -19,8 +19,8 @@ use super::jobs::Slot;
 use super::plan::{Plan, PlanClaim};
 use super::resources::add_to;
 use crate::base::{Duration, TargetId, Timestamp};
-use crate::matcher::{self, Extent};
-use crate::planner::{Claim, ClassId, Classes, NO_CLASS, Profile, Take, Wanted, cut};
+use crate::matcher::Extent;
+use crate::planner::{Bits, Claim, ClassId, Classes, NO_CLASS, Profile, Take, Wanted, cut};
 use std::collections::BTreeMap;
 
 /// The number of a group.
@@ -52,23 +52,24 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Every class is its own group.
+    /// Every class is its own group, and no job has made the plan finer.
     pub fn clear(&mut self) {
-        self.of.clear();
-        self.classes.clear();
-        self.seen.clear();
+        self.ungroup();
         self.cutters.clear();
         self.stale = false;
-        self.entered.clear();
     }
 
     /// Targets are told apart from now on, because of a job.
     fn dissolve(&mut self, slot: Slot) {
+        self.ungroup();
+        self.cutters.push(slot);
+    }
+
+    fn ungroup(&mut self) {
         self.of.clear();
         self.classes.clear();
         self.seen.clear();
         self.entered.clear();
-        self.cutters.push(slot);
     }
 
     /// As coarse as the windows allow.
@@ -189,13 +190,13 @@ impl Core {
         self.jobs.order()[from..from + n].iter().position(new).unwrap_or(n)
     }
 
-    /// A job's turn has come: from now on the plan tells apart what it does. `planned`: the reservations so far.
-    pub fn tell_apart(&mut self, slot: Slot, planned: &[(Slot, Timestamp)], now: Timestamp) {
+    /// A job's turn has come: from now on the plan tells apart what it does.
+    pub fn tell_apart(&mut self, slot: Slot, now: Timestamp) {
         if matches!(self.plan, Plan::Targets(_)) {
             return;
         }
         if self.jobs.get(slot).partial {
-            self.name_targets(slot, planned, now);
+            self.name_targets(slot, now);
             return;
         }
         let filter = self.jobs.get(slot).filter;
@@ -216,23 +217,36 @@ impl Core {
         }
     }
 
-    /// From counts to a plan by target. Each reservation takes the first targets that are free at its start; one for
-    /// which there are too few, since jobs change over between targets meanwhile, keeps all that may serve it.
-    fn name_targets(&mut self, slot: Slot, planned: &[(Slot, Timestamp)], now: Timestamp) {
-        self.groups.dissolve(slot);
+    /// From counts to a plan by target. Each reservation takes, of each group, the first targets that are free at its
+    /// start; where there are too few, since jobs change over between targets meanwhile, it keeps all of the group.
+    fn name_targets(&mut self, slot: Slot, now: Timestamp) {
         let mut plans = self.target_plans(now);
-        for (slot, start) in planned {
-            let job = self.jobs.get(*slot);
-            let (targets, end) = (&self.filter(*slot).targets, *start + job.span());
-            let named = match matcher::reserve(&plans, &job.request.shape, targets, &self.order, *start, end) {
-                Some(placement) => placement.parts.into_iter().map(|(target, _)| target).collect(),
-                None => targets.iter().collect::<Vec<_>>(),
-            };
-            for target in named {
-                plans.occupy(target, *start, end, Take::Whole).expect("members are below the bound");
+        for Entered { start, span, claim } in &self.groups.entered {
+            let end = *start + *span;
+            for (group, n) in claim {
+                let targets = self.targets_of(*group);
+                let n = *n as usize;
+                let free = self.order.iter(&targets).filter(|t| plans.whole_during(*t, *start, end));
+                let mut named: Vec<TargetId> = free.take(n).collect();
+                if named.len() < n {
+                    named = targets.iter().collect();
+                }
+                for target in named {
+                    plans.occupy(target, *start, end, Take::Whole).expect("members are below the bound");
+                }
             }
         }
         self.plan = Plan::Targets(Box::new(plans));
+        self.groups.dissolve(slot);
+    }
+
+    /// The targets of a group.
+    fn targets_of(&self, group: GroupId) -> Bits {
+        let mut targets = self.res.classes.targets(self.groups.class(group)).clone();
+        if self.groups.active() {
+            self.groups.classes(group).iter().for_each(|class| targets.or(self.res.classes.targets(*class)));
+        }
+        targets
     }
 
     /// What a reservation takes of the parts of its groups. What fits in no way at its start is taken of every part, so

@@ -186,6 +186,10 @@ impl Scheduler {
 
     /// One run over the jobs, from where the last one stopped if what it found out still holds.
     fn run(&mut self, now: Timestamp, budget: usize, examined: &mut usize, out: &mut Vec<Output>) -> PassEnd {
+        let overtakes = self.core.settings.queue_policy != QueuePolicy::Fcfs;
+        if overtakes && self.core.res.classes.bounded() && self.core.park_exceeding(now, out) {
+            self.phase = Phase::Fresh;
+        }
         // At an opening, what was to arrive and is not up is lost.
         let kept = self.core.plan_kept && !self.core.res.classes.bounded();
         let (mut progress, fresh) = match std::mem::replace(&mut self.phase, Phase::Fresh) {

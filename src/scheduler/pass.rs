@@ -94,6 +94,11 @@ impl Pass<'_> {
         }
         if self.core.res.classes.bounded() {
             self.until(self.core.res.classes.next_opening(self.now).unwrap_or(Timestamp::NEVER));
+            if self.core.settings.queue_depth.is_some() {
+                // Who becomes longer than every window lets others come within the depth.
+                let order = self.core.jobs.order().iter();
+                self.until(order.map(|slot| self.core.next_turn(*slot, self.now)).min().unwrap_or(Timestamp::NEVER));
+            }
         }
         let end = match self.core.settings.queue_policy {
             QueuePolicy::Fcfs | QueuePolicy::Easy if by_counts => self.with_head(),
@@ -283,13 +288,7 @@ impl Pass<'_> {
             self.progress.next += 1;
             self.examined += 1;
             self.progress.seen += 1;
-            let bounded = self.core.res.classes.bounded() && self.core.replans();
-            if bounded && self.core.hopeless(slot, self.now) == Standing::ExceedsWindow {
-                // It leaves the order, and must not have told anything apart for those behind it.
-                self.set_aside(slot);
-                continue;
-            }
-            self.core.tell_apart(slot, &self.progress.planned, self.now);
+            self.core.tell_apart(slot, self.now);
             if self.core.jobs.get(slot).pooled() {
                 self.core.note_limit(slot, self.now);
             }

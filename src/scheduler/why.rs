@@ -67,6 +67,30 @@ impl Core {
         }
     }
 
+    /// Takes the jobs that are longer than every window out of the order, whoever is before them, so that they tell nothing
+    /// apart and count for no depth; whether there was any.
+    pub(super) fn park_exceeding(&mut self, now: Timestamp, out: &mut Vec<Output>) -> bool {
+        let classes = &self.res.classes;
+        let longest = |class: u32| (classes.longest_from(class, now), classes.targets(class).len());
+        let longest: Vec<(Duration, usize)> = (0..classes.len() as u32).map(longest).collect();
+        let (mut at, mut any) = (0, false);
+        while let Some(slot) = self.jobs.order().get(at).copied() {
+            let job = self.jobs.get(slot);
+            let limit = job.span() + self.settings.release_margin;
+            let inside = self.filters.get(job.filter).classes.iter().map(|c| longest[*c as usize]);
+            let members: usize = inside.filter(|(time, _)| *time >= limit).map(|(_, n)| n).sum();
+            if members >= job.min as usize || self.hopeless(slot, now) != Standing::ExceedsWindow {
+                at += 1;
+                continue;
+            }
+            drop(self.unreserve(slot));
+            self.stand(slot, now, Standing::ExceedsWindow, out);
+            self.jobs.park(at);
+            any = true;
+        }
+        any
+    }
+
     /// The longest time for which the queue has, or will have, enough of the targets that may serve a job; `None` if
     /// there is no bound.
     fn longest_window(&self, slot: Slot, now: Timestamp) -> Option<Duration> {
@@ -75,13 +99,7 @@ impl Core {
         let mut spans: Vec<(Duration, usize)> = Vec::new();
         for class in &self.filters.get(job.filter).classes {
             let members = self.res.classes.targets(*class).len();
-            let longest = match self.res.classes.windows(*class) {
-                None => Duration::INFINITE,
-                Some(windows) => {
-                    let left = windows.iter().map(|w| w.until.since(w.from.max(now)));
-                    left.max().unwrap_or(Duration::ZERO)
-                }
-            };
+            let longest = self.res.classes.longest_from(*class, now);
             spans.push((longest, members));
         }
         spans.sort_unstable_by(|a, b| b.cmp(a));

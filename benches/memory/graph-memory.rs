@@ -19,7 +19,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-#[path = "../benches/common/machine.rs"]
+#[path = "../common/machine.rs"]
 mod machine;
 
 fn main() {
