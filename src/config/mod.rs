@@ -10,6 +10,9 @@
 
 mod types;
 
+pub mod layers;
+pub mod schema;
+
 mod resource;
 mod scheduler;
 
