@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+use super::config_args::{ConfigCommand, LayerArgs};
 use super::exit::EXIT_STATUS;
 use crate::config::{MatchPolicy, QueuePolicy};
 use crate::replay::scenario::{LimitRule, PassRule};
@@ -30,6 +31,12 @@ pub(super) enum Command {
         /// What to do.
         #[command(subcommand)]
         command: JobspecCommand,
+    },
+    /// Look at the configuration: what holds, who said so, and whether it is right
+    Config {
+        /// What to do.
+        #[command(subcommand)]
+        command: ConfigCommand,
     },
     /// Print the completions for a shell
     Completions {
@@ -146,6 +153,10 @@ pub(super) struct ReplayArgs {
     /// Show no progress bar
     #[arg(long)]
     pub no_progress: bool,
+
+    /// What lies over the scenario's configuration.
+    #[command(flatten)]
+    pub layers: LayerArgs,
 }
 
 /// Which time is the limit.

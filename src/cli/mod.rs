@@ -4,6 +4,8 @@
 //! standard output, diagnostics and progress to standard error. The exit codes stand in [`Exit`] alone.
 
 mod args;
+mod config;
+mod config_args;
 mod diagnostic;
 mod exit;
 mod jobspec;
@@ -38,6 +40,7 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Replay(args) => replay::run(&args),
         Command::Jobspec { command: JobspecCommand::Validate { files } } => jobspec::validate(&files),
+        Command::Config { command } => config::run(&command),
         Command::Completions { shell } => output::completions(shell),
         Command::Man { directory } => output::man(directory.as_deref()),
     };

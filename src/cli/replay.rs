@@ -65,7 +65,7 @@ fn scenario(args: &ReplayArgs) -> Result<Scenario, Failure> {
         return Ok(quick.scenario());
     }
     let path = args.scenario.as_deref().ok_or_else(|| Failure::new("no scenario", None).with(Exit::Usage))?;
-    let mut scenario = Scenario::load(path)?;
+    let mut scenario = Scenario::load_under(path, &args.layers.wanted())?;
     let settings = &mut scenario.settings;
     if let Some(pass) = args.pass {
         settings.pass = pass.into();

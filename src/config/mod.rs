@@ -11,6 +11,7 @@
 mod types;
 
 pub mod layers;
+pub mod reference;
 pub mod schema;
 
 mod resource;
@@ -30,3 +31,5 @@ pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyCon
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod schema_tests;

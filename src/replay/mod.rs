@@ -3,6 +3,7 @@
 //! Decides in which order things happen at one instant, when schedulers run, what a job does once it runs, and how the
 //! result is counted. Decides nothing about who gets what: that is the site's.
 
+pub mod library;
 pub mod scenario;
 
 pub mod source;

@@ -131,9 +131,10 @@ impl<'l> Loader<'l> {
                 loader.errors.push(ConfigError::unplaced("", message));
             }
         }
-        for set in &wanted.sets {
+        for (index, set) in wanted.sets.iter().enumerate() {
+            let name = if index == 0 { "--set".to_owned() } else { format!("--set ({})", index + 1) };
             match key::assignment(set) {
-                Ok(line) => loader.made_up("--set", Layer::Set, line),
+                Ok(line) => loader.made_up(&name, Layer::Set, line),
                 Err(message) => loader.errors.push(ConfigError::unplaced("", format!("--set: {message}"))),
             }
         }
@@ -229,6 +230,8 @@ impl<'l> Loader<'l> {
             self.errors.push(error.placed(&file, &text, fault.span().unwrap_or(0..0)));
         }
         if !faults.is_empty() {
+            // Only to be shown with its errors.
+            self.sources.add(file, layer, text);
             return;
         }
         let mut includes = Vec::new();
