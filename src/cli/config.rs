@@ -39,6 +39,12 @@ impl LayerArgs {
         }
     }
 
+    /// Whether this command line asks for any, beside what the environment does.
+    pub(super) fn asked(&self) -> bool {
+        let by_environment = std::env::var_os("SLUICE_CONFIG").is_some_and(|names| !names.is_empty());
+        !self.config_files.is_empty() || !self.sets.is_empty() || !(self.config_name.is_empty() || by_environment)
+    }
+
     fn directories(&self) -> Vec<Directory> {
         if let Some(paths) = self.config_path.as_ref().filter(|paths| !paths.is_empty()) {
             let directory = |path: PathBuf| Directory { label: path.to_string_lossy().into_owned(), path };
@@ -79,7 +85,8 @@ fn show(key: Option<&str>, origin: bool, as_json: bool, args: &LayerArgs) -> Res
         return Err(nowhere(key.unwrap_or_default(), &names));
     }
     if as_json {
-        let value = if origin { leaves.iter().map(leaf_json).collect() } else { layers.json(&names).unwrap_or_default() };
+        let value =
+            if origin { leaves.iter().map(leaf_json).collect() } else { layers.json(&names).unwrap_or_default() };
         let text = serde_json::to_string_pretty(&value);
         return Ok(text.map_err(|e| Failure::new(format!("cannot write JSON: {e}"), None))? + "\n");
     }
@@ -106,9 +113,7 @@ fn origins(by: &[Say]) -> String {
 }
 
 fn leaf_json(leaf: &Leaf) -> serde_json::Value {
-    let place = |place: &Place| {
-        json!({ "file": place.file, "line": place.line, "column": place.column, "layer": place.layer.to_string() })
-    };
+    let place = |place: &Place| json!({ "file": place.file, "line": place.line, "column": place.column, "layer": place.layer.to_string() });
     let places: Vec<_> = leaf.by.iter().filter_map(|say| say.place.as_ref()).map(place).collect();
     json!({ "key": leaf.key(), "value": leaf.json, "origin": places })
 }

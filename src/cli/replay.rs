@@ -50,6 +50,11 @@ fn scenario(args: &ReplayArgs) -> Result<Scenario, Failure> {
     let until = args.until.map_or(Timestamp::NEVER, |after| Timestamp::ZERO + after);
     let work_budget = args.work_budget.map(|n| n as usize);
     if let Some(swf) = &args.swf {
+        if args.layers.asked() {
+            let help = "--queue-policy and its kin do for a trace; a scenario may name the trace and be configured";
+            let message = "a trace alone has no queues to configure: --config-name, --config and --set go with a scenario";
+            return Err(Failure::new(message, Some(help.to_owned())).with(Exit::Usage));
+        }
         let quick = Quick {
             swf: swf.clone(),
             machine: args.nodes.map(|nodes| (nodes, args.cores_per_node.unwrap_or(1))),

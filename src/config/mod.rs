@@ -30,6 +30,6 @@ pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSetting
 pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig};
 
 #[cfg(test)]
-mod tests;
-#[cfg(test)]
 mod schema_tests;
+#[cfg(test)]
+mod tests;

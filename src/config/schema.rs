@@ -62,7 +62,13 @@ const LARGEST: i64 = u32::MAX as i64;
 
 /// The keys of a queue, but for its policy.
 pub const QUEUE: &[Key] = &[
-    key("hosts", Kind::Hosts, "", "'node[1-64]'", "the nodes it covers, or `\"all\"`; without `hosts` and `requires`: all"),
+    key(
+        "hosts",
+        Kind::Hosts,
+        "",
+        "'node[1-64]'",
+        "the nodes it covers, or `\"all\"`; without `hosts` and `requires`: all",
+    ),
     key("requires", Kind::Texts, "", "['batch']", "instead of `hosts`: the nodes that have all of these properties"),
     key(
         "parent",
@@ -89,13 +95,55 @@ pub const POLICY: &[Key] = &[
         "'batch'",
         "queue of a job that names none; only in `[policy]`. Without it, where there is one queue only, that",
     ),
-    key("limits.duration", Kind::Length, "\"inf\"", "'8h'", "a job that asks for more is denied; `\"0\"` and `\"inf\"`: no limit"),
-    key("limits.job-size.max.nnodes", Kind::Number(-1, LARGEST), "-1", "64", "a job of more nodes is denied; -1: no limit"),
-    key("limits.job-size.max.ncores", Kind::Number(-1, LARGEST), "-1", "64", "a job of more cores is denied; -1: no limit"),
-    key("limits.job-size.max.ngpus", Kind::Number(-1, LARGEST), "-1", "64", "a job of more gpus is denied; -1: no limit"),
-    key("limits.job-size.min.nnodes", Kind::Number(-1, LARGEST), "-1", "1", "a job of fewer nodes is denied; -1: no limit"),
-    key("limits.job-size.min.ncores", Kind::Number(-1, LARGEST), "-1", "1", "a job of fewer cores is denied; -1: no limit"),
-    key("limits.job-size.min.ngpus", Kind::Number(-1, LARGEST), "-1", "1", "a job of fewer gpus is denied; -1: no limit"),
+    key(
+        "limits.duration",
+        Kind::Length,
+        "\"inf\"",
+        "'8h'",
+        "a job that asks for more is denied; `\"0\"` and `\"inf\"`: no limit",
+    ),
+    key(
+        "limits.job-size.max.nnodes",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "64",
+        "a job of more nodes is denied; -1: no limit",
+    ),
+    key(
+        "limits.job-size.max.ncores",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "64",
+        "a job of more cores is denied; -1: no limit",
+    ),
+    key(
+        "limits.job-size.max.ngpus",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "64",
+        "a job of more gpus is denied; -1: no limit",
+    ),
+    key(
+        "limits.job-size.min.nnodes",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "1",
+        "a job of fewer nodes is denied; -1: no limit",
+    ),
+    key(
+        "limits.job-size.min.ncores",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "1",
+        "a job of fewer cores is denied; -1: no limit",
+    ),
+    key(
+        "limits.job-size.min.ngpus",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "1",
+        "a job of fewer gpus is denied; -1: no limit",
+    ),
     key(
         "access.allow-user",
         Kind::Texts,
@@ -110,7 +158,13 @@ pub const POLICY: &[Key] = &[
         "['staff']",
         "accepted, but the program knows no groups: such a list alone lets nobody in",
     ),
-    key("scheduler.queue-policy", Kind::Word(QueuePolicy::NAMES), "\"fcfs\"", "'easy'", "in which order jobs may start: see below"),
+    key(
+        "scheduler.queue-policy",
+        Kind::Word(QueuePolicy::NAMES),
+        "\"fcfs\"",
+        "'easy'",
+        "in which order jobs may start: see below",
+    ),
     key(
         "scheduler.queue-depth",
         Kind::NumberOr(1, LARGEST, "unlimited"),
@@ -160,15 +214,45 @@ pub const POLICY: &[Key] = &[
 /// The keys of `[resource]`.
 pub const RESOURCE: &[Key] = &[
     key("config", Kind::Tables, "", "[]", "hosts and what they have"),
-    key("config[].hosts", Kind::Hosts, "", "'node[1-64]'", "needed: whom it describes; a host's rank is how many hosts were named before it"),
-    key("config[].cores", Kind::Ids, "", "'0-63'", "their cores. A host needs a core or a gpu, here or in another entry"),
+    key(
+        "config[].hosts",
+        Kind::Hosts,
+        "",
+        "'node[1-64]'",
+        "needed: whom it describes; a host's rank is how many hosts were named before it",
+    ),
+    key(
+        "config[].cores",
+        Kind::Ids,
+        "",
+        "'0-63'",
+        "their cores. A host needs a core or a gpu, here or in another entry",
+    ),
     key("config[].gpus", Kind::Ids, "", "'0-3'", "their gpus"),
     key("config[].properties", Kind::Texts, "", "['batch']", "their properties"),
     key("path", Kind::Text, "", "'R.json'", "a file in R version 1, read if there is no `config`"),
-    key("exclude", Kind::Text, "", "'0'", "what of them is left out, as idset of ranks or hostlist; ranks stay what they are"),
+    key(
+        "exclude",
+        Kind::Text,
+        "",
+        "'0'",
+        "what of them is left out, as idset of ranks or hostlist; ranks stay what they are",
+    ),
     key("pool", Kind::Tables, "", "[]", "what all queues share and no node has, as licences"),
-    key("pool[].type", Kind::Text, "", "'licence'", "needed: the type that jobs name; not `node`, `slot`, `core` or `gpu`"),
-    key("pool[].size", Kind::Number(1, i64::MAX), "", "8", "needed: how much there is, in the unit in which jobs ask for it"),
+    key(
+        "pool[].type",
+        Kind::Text,
+        "",
+        "'licence'",
+        "needed: the type that jobs name; not `node`, `slot`, `core` or `gpu`",
+    ),
+    key(
+        "pool[].size",
+        Kind::Number(1, i64::MAX),
+        "",
+        "8",
+        "needed: how much there is, in the unit in which jobs ask for it",
+    ),
     key("pool[].name", Kind::Text, "", "'solver'", "what it is called, no name twice; without it: the type"),
 ];
 
@@ -237,7 +321,8 @@ pub fn json_schema() -> Value {
 
 fn table() -> Map<String, Value> {
     let unset = json!({ "-$": { "const": true, "description": "unsets a key of the layers below" } });
-    let object = json!({ "type": "object", "properties": {}, "patternProperties": unset, "additionalProperties": false });
+    let object =
+        json!({ "type": "object", "properties": {}, "patternProperties": unset, "additionalProperties": false });
     match object {
         Value::Object(object) => object,
         _ => Map::new(),

@@ -10,11 +10,7 @@ fn document(full: &str, value: &str) -> String {
     let full = full.replace('*', "one");
     let (table, name) = full.rsplit_once('.').expect("a table");
     if let Some((array, _)) = full.split_once("[]") {
-        let needed = if array.ends_with("pool") {
-            "type = 'disk'\nsize = 1\n"
-        } else {
-            "hosts = 'n1'\ncores = '0'\n"
-        };
+        let needed = if array.ends_with("pool") { "type = 'disk'\nsize = 1\n" } else { "hosts = 'n1'\ncores = '0'\n" };
         let own = needed.lines().filter(|line| !line.starts_with(&format!("{name} ="))).collect::<Vec<_>>().join("\n");
         return format!("[[{array}]]\n{own}\n{name} = {value}\n");
     }

@@ -191,7 +191,8 @@ impl<'l> Loader<'l> {
 
     /// The names of all named configurations.
     fn names(&self) -> BTreeSet<String> {
-        let files = self.directories.iter().flat_map(|directory| self.library.list(&directory.path).unwrap_or_default());
+        let files =
+            self.directories.iter().flat_map(|directory| self.library.list(&directory.path).unwrap_or_default());
         files
             .filter(|file| file.extension().is_some_and(|extension| extension == "toml"))
             .filter_map(|file| Some(file.file_stem()?.to_string_lossy().into_owned()))
@@ -224,7 +225,8 @@ impl<'l> Loader<'l> {
     /// Takes a text: first what it includes, which lies below it, then itself.
     fn take(&mut self, text: Text<'_>) {
         let Text { file, path, layer, text, below, only } = text;
-        let (document, faults) = DeTable::parse_recoverable(&text);
+        let (document, mut faults) = DeTable::parse_recoverable(&text);
+        faults.sort_by_key(|fault| fault.span().map(|span| span.start));
         for fault in &faults {
             let error = ConfigError::unplaced("", format!("invalid TOML: {}", fault.message()));
             self.errors.push(error.placed(&file, &text, fault.span().unwrap_or(0..0)));
@@ -291,12 +293,7 @@ fn find_includes(table: &DeTable<'_>, path: &mut Vec<String>, found: &mut Vec<In
     }
 }
 
-fn read_include(
-    value: &toml::Spanned<DeValue<'_>>,
-    path: &[String],
-    found: &mut Vec<Include>,
-    wrong: &mut Vec<Wrong>,
-) {
+fn read_include(value: &toml::Spanned<DeValue<'_>>, path: &[String], found: &mut Vec<Include>, wrong: &mut Vec<Wrong>) {
     let key = || key::join(&path.iter().map(String::as_str).chain(["include"]).collect::<Vec<_>>());
     let DeValue::Array(items) = value.get_ref() else {
         let message = "expected an array of names and files, as include = [\"site\", \"./rack.toml\"]";
@@ -318,7 +315,9 @@ fn normal(path: &Path) -> PathBuf {
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir if normal.components().next_back().is_some_and(|p| matches!(p, Component::Normal(_))) => {
+            Component::ParentDir
+                if normal.components().next_back().is_some_and(|p| matches!(p, Component::Normal(_))) =>
+            {
                 normal.pop();
             }
             part => normal.push(part),

@@ -204,7 +204,9 @@ pub(super) fn patch<'a>(
         let found = kind(value.get_ref());
         let (reset, content) = match (deed, value.get_ref()) {
             (Deed::Unset, DeValue::Boolean(true)) => (true, Some(Content::Nothing)),
-            (Deed::Unset, _) => (true, fault(format!("expected true after `{name}-`, which unsets a key, found {found}"))),
+            (Deed::Unset, _) => {
+                (true, fault(format!("expected true after `{name}-`, which unsets a key, found {found}")))
+            }
             (Deed::Append, DeValue::Array(_)) => match owned.get_ref() {
                 DeValue::Array(more) => (false, Some(Content::More(more.iter().cloned().collect(), owned.span()))),
                 _ => (false, None),

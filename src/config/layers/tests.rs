@@ -54,6 +54,11 @@ fn json_of(layers: &Layers) -> Result<serde_json::Value, String> {
     if all.is_empty() { Ok(layers.json(&[]).unwrap_or_default()) } else { Err(all.join("\n")) }
 }
 
+/// What JSON means, whatever the order of its keys.
+fn value(json: &str) -> serde_json::Value {
+    serde_json::from_str(json).expect("JSON")
+}
+
 #[test]
 fn values_of_every_kind_are_merged() {
     for (texts, expected) in [
@@ -89,8 +94,7 @@ fn values_of_every_kind_are_merged() {
         (vec!["a.x = 1", "a = 2\na- = true"], "{\"a\":2}"),
         (vec!["a = [1]", "a- = true\n\"a+\" = [2]"], "{\"a\":[2]}"),
     ] {
-        let found = merged(&texts).map(|value| value.to_string());
-        assert_eq!(found.as_deref(), Ok(expected), "{texts:?}");
+        assert_eq!(merged(&texts), Ok(value(expected)), "{texts:?}");
     }
 }
 
@@ -108,9 +112,11 @@ fn layers_come_in_order() {
     // Whoever is last of those that are there wins.
     for last in 0..order.len() {
         let mut files = order[..=last].to_vec();
-        files.extend([("/etc/site.toml", ""), ("/etc/weekend.toml", ""), ("file.toml", "")].iter().filter(|(file, _)| {
-            !order[..=last].iter().any(|(there, _)| there == file)
-        }));
+        files.extend(
+            [("/etc/site.toml", ""), ("/etc/weekend.toml", ""), ("file.toml", "")]
+                .iter()
+                .filter(|(file, _)| !order[..=last].iter().any(|(there, _)| there == file)),
+        );
         let wanted = Wanted { files: vec!["file.toml".into()], ..named(&["site", "weekend"]) };
         let layers = gather(&wanted, &shelf(&files));
         assert_eq!(json_of(&layers).map(|v| v["a"].clone()), Ok((last + 1).into()), "{}", order[last].0);
@@ -122,19 +128,19 @@ fn layers_come_in_order() {
 #[test]
 fn a_name_is_in_either_directory_or_both() {
     let both = [("/etc/site.toml", "a = 1\nb = 1"), ("/home/site.toml", "a = 2")];
-    let of = |files: &[(&str, &str)]| json_of(&gather(&named(&["site"]), &shelf(files))).map(|v| v.to_string());
-    assert_eq!(of(&both).as_deref(), Ok("{\"a\":2,\"b\":1}"));
-    assert_eq!(of(&both[..1]).as_deref(), Ok("{\"a\":1,\"b\":1}"));
-    assert_eq!(of(&both[1..]).as_deref(), Ok("{\"a\":2}"));
-    assert_eq!(of(&[("/etc/sitte.toml", "")]).unwrap_err(), "no configuration \"site\" in /etc or /home (did you mean `sitte`?)");
+    let of = |files: &[(&str, &str)]| json_of(&gather(&named(&["site"]), &shelf(files)));
+    assert_eq!(of(&both), Ok(value("{\"a\":2,\"b\":1}")));
+    assert_eq!(of(&both[..1]), Ok(value("{\"a\":1,\"b\":1}")));
+    assert_eq!(of(&both[1..]), Ok(value("{\"a\":2}")));
+    assert_eq!(
+        of(&[("/etc/sitte.toml", "")]).unwrap_err(),
+        "no configuration \"site\" in /etc or /home (did you mean `sitte`?)"
+    );
 }
 
 #[test]
 fn includes_lie_below_and_count_once() {
-    let of = |files: &[(&str, &str)]| {
-        let layers = gather(&named(&["top"]), &shelf(files));
-        json_of(&layers).map(|v| v.to_string())
-    };
+    let of = |files: &[(&str, &str)]| json_of(&gather(&named(&["top"]), &shelf(files)));
     // A chain, by name and by file relative to the one that includes.
     let chain = [
         ("/etc/top.toml", "include = [\"sub/a.toml\"]\nx = 1"),
@@ -143,7 +149,7 @@ fn includes_lie_below_and_count_once() {
         ("/etc/c.toml", "z = 4"),
         ("/home/d.toml", "z = 5"),
     ];
-    assert_eq!(of(&chain).as_deref(), Ok("{\"y\":2,\"z\":5,\"b\":3,\"x\":1}"));
+    assert_eq!(of(&chain), Ok(value("{\"y\":2,\"z\":5,\"b\":3,\"x\":1}")));
     // A diamond appends once.
     let diamond = [
         ("/etc/top.toml", "include = [\"a\", \"b\"]"),
@@ -151,16 +157,16 @@ fn includes_lie_below_and_count_once() {
         ("/etc/b.toml", "include = [\"base\"]\n\"list+\" = [\"b\"]"),
         ("/etc/base.toml", "list = [\"base\"]\nx = \"base\""),
     ];
-    assert_eq!(of(&diamond).as_deref(), Ok("{\"list\":[\"base\",\"a\",\"b\"],\"x\":\"a\"}"));
+    assert_eq!(of(&diamond), Ok(value("{\"list\":[\"base\",\"a\",\"b\"],\"x\":\"a\"}")));
     // In a table, and in two of them.
     let tables = [
         ("/etc/top.toml", "[q.a]\ninclude = [\"./limits.toml\"]\n[q.b]\ninclude = [\"./limits.toml\"]\nmax = 2"),
         ("/etc/limits.toml", "max = 1\nmin = 1"),
     ];
     let expected = "{\"q\":{\"a\":{\"max\":1,\"min\":1},\"b\":{\"max\":2,\"min\":1}}}";
-    assert_eq!(of(&tables).as_deref(), Ok(expected));
+    assert_eq!(of(&tables), Ok(value(expected)));
     // A queue may be called so.
-    assert_eq!(of(&[("/etc/top.toml", "[q.include]\nx = 1")]).as_deref(), Ok("{\"q\":{\"include\":{\"x\":1}}}"));
+    assert_eq!(of(&[("/etc/top.toml", "[q.include]\nx = 1")]), Ok(value("{\"q\":{\"include\":{\"x\":1}}}")));
 }
 
 /// All errors of the whole, as they are told.
@@ -213,7 +219,10 @@ fn errors_say_where() {
             "wrong in three files",
             told(
                 &Wanted { sets: vec!["queues.a.policy.limits.duration=8x".into()], ..named(&["a"]) },
-                &[("/etc/a.toml", "[queues.a]\nhost = \"n1\"\n"), ("/home/a.toml", "policy.scheduler.queue-policy = \"esay\"")],
+                &[
+                    ("/etc/a.toml", "[queues.a]\nhost = \"n1\"\n"),
+                    ("/home/a.toml", "policy.scheduler.queue-policy = \"esay\""),
+                ],
             ),
         ),
         ("a number without unit", told(&named(&["a"]), &[("/etc/a.toml", "policy.limits.duration = 8")])),
@@ -231,7 +240,10 @@ fn what_is_built_in_changes_nothing() {
 #[test]
 fn the_strict_reader_reads_what_was_merged() {
     let files = [
-        ("/etc/site.toml", "[queues.batch]\nhosts = \"n[1-8]\"\npolicy.scheduler.queue-policy = \"easy\"\n[queues.debug]\n"),
+        (
+            "/etc/site.toml",
+            "[queues.batch]\nhosts = \"n[1-8]\"\npolicy.scheduler.queue-policy = \"easy\"\n[queues.debug]\n",
+        ),
         ("/home/site.toml", "[queues.debug]\nhosts = \"n1\"\n[queues.batch]\npolicy.scheduler.reservation-depth = 3\n"),
     ];
     let wanted = Wanted { sets: vec!["queues.batch.policy.scheduler.queue-policy=hybrid".into()], ..named(&["site"]) };
@@ -250,7 +262,9 @@ fn who_said_what_is_known() {
     ];
     let layers = gather(&named(&["site", "more"]), &shelf(&files));
     let says = |says: &[Say]| -> Vec<String> {
-        let tell = |say: &Say| format!("{:?} {} {}", say.deed, say.value, say.place.as_ref().map_or(String::new(), ToString::to_string));
+        let tell = |say: &Say| {
+            format!("{:?} {} {}", say.deed, say.value, say.place.as_ref().map_or(String::new(), ToString::to_string))
+        };
         says.iter().map(tell).collect()
     };
     let leaf = |name: &str| layers.leaves(&key::parse(name).expect("a key"), true).remove(0);
