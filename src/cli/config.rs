@@ -4,7 +4,7 @@ use super::config_args::{ConfigCommand, LayerArgs};
 use super::diagnostic::Failure;
 use super::exit::Exit;
 use crate::config::layers::{Deed, Directory, Layers, Leaf, Place, Say, Wanted, key};
-use crate::config::schema;
+use crate::config::{nearest, schema};
 use crate::replay::library::Files;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -71,9 +71,15 @@ fn names(key: &str) -> Result<Vec<String>, Failure> {
     key::parse(key).map_err(|message| Failure::new(message, None).with(Exit::Usage))
 }
 
-/// That a key is nowhere, with the nearest that could be.
-fn nowhere(key: &str, names: &[String]) -> Failure {
-    let help = schema::near(names).filter(|near| near != key).map(|near| format!("did you mean `{near}`?"));
+/// That a key is nowhere, with the nearest that is there or could be.
+fn nowhere(key: &str, names: &[String], layers: &Layers) -> Failure {
+    let there: Vec<String> = layers
+        .leaves(&[], false)
+        .iter()
+        .flat_map(|leaf| (1..=leaf.names.len()).map(|end| key::join(&leaf.names[..end])).collect::<Vec<_>>())
+        .collect();
+    let near = nearest(key, there.iter().map(String::as_str)).map(str::to_owned).or_else(|| schema::near(names));
+    let help = near.filter(|near| near != key).map(|near| format!("did you mean `{near}`?"));
     Failure::new(format!("nothing is set at {key}"), help)
 }
 
@@ -82,7 +88,7 @@ fn show(key: Option<&str>, origin: bool, as_json: bool, args: &LayerArgs) -> Res
     let names = key.map_or_else(|| Ok(Vec::new()), names)?;
     let leaves = layers.leaves(&names, false);
     if leaves.is_empty() {
-        return Err(nowhere(key.unwrap_or_default(), &names));
+        return Err(nowhere(key.unwrap_or_default(), &names, &layers));
     }
     if as_json {
         let value =
@@ -169,7 +175,7 @@ fn explain(key: &str, args: &LayerArgs) -> Result<String, Failure> {
     }
     let leaves = layers.leaves(&names, true);
     if leaves.is_empty() && known.is_none() {
-        return Err(nowhere(key, &names));
+        return Err(nowhere(key, &names, &layers));
     }
     if leaves.is_empty() {
         let _ = writeln!(text, "nobody set it");

@@ -52,7 +52,8 @@ fn scenario(args: &ReplayArgs) -> Result<Scenario, Failure> {
     if let Some(swf) = &args.swf {
         if args.layers.asked() {
             let help = "--queue-policy and its kin do for a trace; a scenario may name the trace and be configured";
-            let message = "a trace alone has no queues to configure: --config-name, --config and --set go with a scenario";
+            let message =
+                "a trace alone has no queues to configure: --config-name, --config and --set go with a scenario";
             return Err(Failure::new(message, Some(help.to_owned())).with(Exit::Usage));
         }
         let quick = Quick {
