@@ -249,7 +249,8 @@ impl Engine {
         if !can || operation == Operation::Satisfiability {
             return None;
         }
-        let Shape { nodes, cores, least, best_core } = Shape::of(&spec.resources, &self.options.policy, fast.slots)?;
+        let Shape { nodes, cores, least, best_core, slots } =
+            Shape::of(&spec.resources, &self.options.policy, fast.slots)?;
         if !operation.is_question() && (fast.knows(job) || self.jobs.contains_key(&job)) {
             return None;
         }
@@ -259,17 +260,19 @@ impl Engine {
         let constraint = spec.attributes.system.constraints.as_ref();
         let has_cores = |node: u32| orders[order_of[node as usize] as usize].len() >= least as usize;
         let satisfies = |node: u32| constraint.is_none_or(|c| self.satisfies(vertices[node as usize], c));
+        let least_of_slot = least;
         let least = (least > *least_cores).then_some(least);
         let within = Fast::within(kept, has_cores, constraint, least, satisfies, vertices.len() as u32);
         let ask = Ask { nodes, cores, within, length };
         let there = within.map_or(times.len(), Positions::len);
-        let free_now = match best_core {
-            true => times.find_core(within, length).map(|taken| Nodes::from_iter([taken])),
-            false => times.find_now(&ask),
+        let free_now = match (slots, best_core) {
+            (Some(slots), _) => times.find_slots(slots, least_of_slot, within, length),
+            (None, true) => times.find_core(within, length).map(|taken| Nodes::from_iter([taken])),
+            (None, false) => times.find_now(&ask),
         };
         let found = match free_now {
             Some(found) => Some((now, found)),
-            // Whatever is free later, there are not so many.
+            // Whatever is free later, there are not so many; of slots there may be several on a node.
             None if there < nodes as usize => return None,
             None => match operation {
                 Operation::Allocate | Operation::WithoutAllocating | Operation::AllocateWithSatisfiability => None,
