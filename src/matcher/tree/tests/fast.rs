@@ -63,8 +63,16 @@ impl Request {
         match self.constraint {
             None => spec,
             Some((name, negated)) => {
-                let term = PropertyTerm { name: name.to_owned(), negated };
-                spec.with_constraint(Constraint::Properties(vec![term]))
+                let has = |name: &str| Constraint::Properties(vec![PropertyTerm { name: name.to_owned(), negated }]);
+                let some = Idset::from_iter(0..self.cores as u32);
+                spec.with_constraint(match name {
+                    "ranks" => Constraint::Ranks(some),
+                    "hosts" => Constraint::Hostlist("node[1-3,7]".parse().unwrap()),
+                    "or" => Constraint::Or(vec![has("a"), Constraint::Ranks(some)]),
+                    "not" => Constraint::Not(vec![has("a"), has("node1")]),
+                    "and" => Constraint::And(vec![has("b"), Constraint::Not(vec![Constraint::Ranks(some)])]),
+                    name => has(name),
+                })
             }
         }
     }
@@ -72,8 +80,13 @@ impl Request {
 
 fn any_request() -> impl Strategy<Value = Request> {
     let exclusive = prop_oneof![3 => Just(None), 2 => Just(Some(true)), 1 => Just(Some(false))];
-    let constraint =
-        prop::option::weighted(0.3, (prop::sample::select(vec!["a", "b", "c"]), prop::bool::weighted(0.2)));
+    let constraint = prop::option::weighted(
+        0.3,
+        (
+            prop::sample::select(vec!["a", "b", "c", "a", "b", "node2", "ranks", "hosts", "or", "not", "and"]),
+            prop::bool::weighted(0.2),
+        ),
+    );
     let form = prop_oneof![12 => 0..8u8, 1 => 8..11u8];
     (form, 1..4u64, 1..4u64, exclusive, prop::option::weighted(0.9, 1..20i64), constraint).prop_map(
         |(form, count, cores, exclusive, seconds, constraint)| Request {
