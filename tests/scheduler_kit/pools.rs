@@ -1,0 +1,105 @@
+//! The shared pools as the tests of one scheduler have them: what a site would lend, and checks of what is made of it.
+
+use super::Ledger;
+use sluice::base::{Duration, JobId, Timestamp};
+use sluice::matcher::{PoolNeed, Selection};
+use sluice::planner::{PoolId, PoolShare, PoolSpan, PoolTable, SharedPools};
+use sluice::scheduler::{Input, Output, PassEnd, Scheduler};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The pools, and who has what of them beside the scheduler.
+#[derive(Clone, Default)]
+pub struct World {
+    pub table: Arc<PoolTable>,
+    /// What others have.
+    pub others: Vec<PoolSpan>,
+    /// What the scheduler has said that it reserves.
+    pub reserved: Vec<PoolSpan>,
+}
+
+impl World {
+    /// What is free for a scheduler: what it has reserved itself counts as free.
+    pub fn lent(&self, scheduler: &Scheduler, now: Timestamp) -> Box<SharedPools> {
+        let mut free = SharedPools::new(&self.table);
+        for span in &self.others {
+            assert!(free.force(span).is_some());
+        }
+        for run in scheduler.running() {
+            let until = run.planned_end.max(now + Duration::from_micros(1));
+            for share in &run.selection.pools {
+                assert!(free.force(&PoolSpan { share: *share, from: run.started, until }).is_some());
+            }
+        }
+        Box::new(free)
+    }
+
+    /// A pass without a bound, resumed with the pools.
+    pub fn pass(&self, scheduler: &mut Scheduler, now: Timestamp) -> Vec<Output> {
+        let mut out = Vec::new();
+        scheduler.handle(now, Input::Pass { budget: usize::MAX }, &mut out);
+        if let Some(Output::PassEnded { end: PassEnd::NeedsShared, .. }) = out.last() {
+            let pools = self.lent(scheduler, now);
+            scheduler.handle(now, Input::Resume { pools, budget: usize::MAX }, &mut out);
+        }
+        assert!(matches!(out.last(), Some(Output::PassEnded { end: PassEnd::Done, .. })), "a pass ends: {out:?}");
+        out
+    }
+
+    /// I2: what the scheduler reserves is free then.
+    pub fn reserved(&mut self, scheduler: &Scheduler, spans: &[PoolSpan], now: Timestamp) {
+        let mut free = self.lent(scheduler, now);
+        for span in spans {
+            assert!(free.enter(span).is_some(), "I2: {span:?} is reserved, but not free");
+        }
+        assert!(spans.is_sorted());
+        self.reserved = spans.to_vec();
+    }
+
+    /// Somebody else takes of a pool, as much as is wanted or as is left; whether anything was.
+    pub fn take(&mut self, scheduler: &Scheduler, want: PoolSpan, now: Timestamp) -> bool {
+        let mut free = self.lent(scheduler, now);
+        self.reserved.iter().for_each(|span| assert!(free.force(span).is_some()));
+        let amount = free.available(&[want.share.pool], want.from, want.until).min(want.share.amount);
+        if amount > 0 {
+            self.others.push(PoolSpan { share: PoolShare { amount, ..want.share }, ..want });
+        }
+        amount > 0
+    }
+}
+
+impl Ledger {
+    /// I2 for what a job takes of pools, and that it is what it asked for.
+    pub(super) fn check_pools(&self, now: Timestamp, id: JobId, selection: &Selection) {
+        let pools = &self.pools;
+        let mut used: BTreeMap<PoolId, u64> = BTreeMap::new();
+        let others = pools.others.iter().filter(|span| span.until > now).map(|span| span.share);
+        let running = self.jobs.values().filter_map(|job| job.selection.as_ref());
+        let running = running.flat_map(|selection| selection.pools.iter().copied());
+        for share in others.chain(running).chain(selection.pools.iter().copied()) {
+            *used.entry(share.pool).or_default() += share.amount;
+        }
+        for share in &selection.pools {
+            let size = pools.table.get(share.pool).expect("a pool of the table").size;
+            assert!(share.amount > 0 && used[&share.pool] <= size, "I2: job {id} makes pool {} too full", share.pool);
+        }
+        let asked = &self.jobs[&id].request.request.shared;
+        let kind = |share: &PoolShare| pools.table.get(share.pool).expect("a pool of the table").kind.clone();
+        let mut got: BTreeMap<String, u64> = BTreeMap::new();
+        selection.pools.iter().for_each(|share| *got.entry(kind(share)).or_default() += share.amount);
+        let mut want: BTreeMap<String, u64> = BTreeMap::new();
+        asked.needs.iter().for_each(|need| *want.entry(need.kind.clone()).or_default() += need.amount);
+        assert_eq!(got, want, "what job {id} has of pools");
+        let Some(within) = &asked.within else { return };
+        let domains = pools.table.domains(within);
+        let here = domains.iter().find(|domain| selection.targets().all(|t| domain.targets.contains(t)));
+        let here = here.unwrap_or_else(|| panic!("job {id} is in no one {within}: {selection:?}"));
+        for PoolNeed { kind, amount, .. } in asked.needs.iter().filter(|need| need.within) {
+            let inside = selection.pools.iter().filter(|share| {
+                let pool = pools.table.get(share.pool).expect("a pool of the table");
+                pool.kind == *kind && pool.domain.as_ref().is_some_and(|d| d.path == here.path)
+            });
+            assert!(inside.map(|share| share.amount).sum::<u64>() >= *amount, "job {id}: {kind} of {}", here.path);
+        }
+    }
+}
