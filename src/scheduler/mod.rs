@@ -172,7 +172,7 @@ impl Scheduler {
             self.dirty = false;
         }
         if end != PassEnd::NeedsShared
-            && let Some(spans) = self.core.shared.news()
+            && let Some(spans) = self.core.shared.news(end == PassEnd::Done)
         {
             out.push(Output::PoolPlans { spans });
         }

@@ -123,8 +123,12 @@ impl Pooled {
         }
     }
 
-    /// What the site does not know yet: all that is reserved now, if that has changed.
-    pub fn news(&mut self) -> Option<Vec<PoolSpan>> {
+    /// What the site does not know yet: all that is reserved now, if that has changed. In a pass that is not `done` and has
+    /// not come to a reservation, what was told stands, so that nobody else takes it meanwhile (I9).
+    pub fn news(&mut self, done: bool) -> Option<Vec<PoolSpan>> {
+        if !done && self.entries.is_empty() {
+            return None;
+        }
         let mut now: Vec<PoolSpan> = self.entries.iter().flat_map(|entry| entry.spans.iter().copied()).collect();
         now.sort_unstable();
         let owed = std::mem::take(&mut self.owed);

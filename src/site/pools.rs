@@ -91,12 +91,11 @@ impl Pools {
     }
 
     /// A holding is planned to end at another time.
-    pub fn set_end(&mut self, holding: u32, until: Timestamp) {
+    fn set_end(&mut self, holding: u32, until: Timestamp) {
         let Some(mut entry) = self.held.remove(&holding) else { return };
         self.leave(&entry);
-        if entry.spans.iter().any(|span| span.until > until) {
-            self.stirred.push(None);
-        }
+        // Earlier, and something is free; later, and what others have planned after it may not fit any more.
+        self.stirred.push(None);
         for span in &mut entry.spans {
             span.until = until.max(span.from + Duration::from_micros(1));
         }
@@ -179,8 +178,14 @@ impl Site {
         for holding in self.pools.overdue(now) {
             let held = Held { ledger: &self.ledger, jobs: &self.jobs, queues: &self.queues, now };
             let end = held.end_of(holding).max(now + Duration::from_micros(1));
+            self.end_pools_at(holding, end);
+        }
+    }
+
+    /// A holding of pools is planned to end at another time, which excuses a delay of whoever plans with it.
+    pub(super) fn end_pools_at(&mut self, holding: u32, end: Timestamp) {
+        if self.pools.held.contains_key(&holding) {
             self.pools.set_end(holding, end);
-            self.pools.stirred.push(None);
             self.queues.iter_mut().for_each(|queue| queue.promises.excused = true);
         }
     }

@@ -95,3 +95,15 @@ fn the_ledger_refuses_more_than_there_is() {
     assert_eq!(ledger.found(2, &takes(2, 0, 2)), Ok(()));
     assert_eq!(ledger.pools_used().collect::<Vec<_>>(), [3]);
 }
+
+#[test]
+fn who_plans_after_a_holding_plans_anew_when_its_limit_changes() {
+    let mut bed = pools();
+    bed.step(0, "submit 1 q=a n=1 t=10 lic=3; submit 2 q=b n=1 t=10 lic=1");
+    assert_eq!(why(&bed, 2), "busy: licence per cluster: asked 1, available 0; planned start 10");
+    bed.step(1, "relimit 1 20");
+    assert_eq!(why(&bed, 2), "busy: licence per cluster: asked 1, available 0; planned start 20");
+    bed.step(2, "relimit 1 5");
+    assert_eq!(why(&bed, 2), "busy: licence per cluster: asked 1, available 0; planned start 5");
+    assert_eq!(bed.site.violations(), []);
+}
