@@ -10,10 +10,11 @@ use sluice::base::{Duration, JobId, TargetId, TargetSet, Timeline, Timestamp, Wi
 use sluice::config::{MatchPolicy, PoolConfig, QueuePolicy, SchedulerSettings};
 use sluice::formats::count::{Count, Step};
 use sluice::graph::{Graph, Properties};
-use sluice::matcher::{Amount, PoolNeed, PoolNeeds, Reason, Shape};
+use sluice::matcher::{Amount, PoolNeed, PoolNeeds, Reason, Shape, Within};
 use sluice::planner::{PoolId, PoolShare, PoolSpan, PoolTable};
 use sluice::scheduler::{Input, Scheduler};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const QUEUE_POLICIES: [QueuePolicy; 5] = [
     QueuePolicy::Fcfs,
@@ -116,6 +117,8 @@ struct Machine {
     promises: BTreeMap<JobId, Timestamp>,
     overruns: BTreeMap<JobId, u32>,
     kinds: Vec<(u32, u32)>,
+    /// How many of them are in the first of two racks.
+    first: Option<usize>,
     /// The uses of pools by others that go on once after their planned end.
     late: Vec<PoolSpan>,
 }
@@ -165,8 +168,9 @@ impl Machine {
             _ => (4, 0),
         };
         let kinds: Vec<(u32, u32)> = (0..n).map(kind).collect();
+        let first = spice.pools.then_some(n as usize / 2);
         let mut machine = Self {
-            bench: Bench::new(graph(&kinds), Properties::new(), settings(choice, policy, spice)),
+            bench: Bench::new(machine_of(&kinds, first), Properties::new(), settings(choice, policy, spice)),
             spice,
             next_id: 1,
             ends: BTreeMap::new(),
@@ -174,10 +178,12 @@ impl Machine {
             promises: BTreeMap::new(),
             overruns: BTreeMap::new(),
             kinds,
+            first,
             late: Vec::new(),
         };
         if spice.pools {
-            machine.bench.pools(pools(n, 3));
+            let table = pools(&machine.bench.ledger.graph, 3);
+            machine.bench.pools(table);
         }
         if spice.constraints {
             machine.bench.properties(properties(n, pattern));
@@ -263,7 +269,8 @@ impl Machine {
                 self.promises.clear();
                 self.kinds.push(if k % 2 == 0 { (4, 1) } else { (2, 0) });
                 let (kinds, n) = (&self.kinds, n + 1);
-                let graph = bench.ledger.graph.extend(&graph(kinds)).expect("an addition").graph;
+                let addition = machine_of(kinds, self.first);
+                let graph = bench.ledger.graph.extend(&addition).expect("an addition").graph;
                 assert_eq!(graph.target_bound(), n as usize);
                 bench.graph(graph.into());
                 let mut members = bench.ledger.members.clone();
@@ -308,7 +315,8 @@ impl Machine {
             }
             Op::Sizes(size) => {
                 self.promises.clear();
-                let table = bench.ledger.pools.table.renewed(pools(n, u64::from(size % 4) + 1));
+                let table = pools(&bench.ledger.graph, u64::from(size % 4) + 1);
+                let table = bench.ledger.pools.table.renewed(table);
                 bench.pools(table);
                 self.settle(usize::MAX);
             }
@@ -615,31 +623,38 @@ impl Machine {
     }
 }
 
-/// Two racks with two pieces of flash in the one and a larger one in the other, and licences.
-fn pools(n: u32, licences: u64) -> PoolTable {
-    let (half, rest) = (n / 2, n - 1);
-    let racks = format!(
-        "cluster c\n  rack\n    node a[0-{}] cores=1\n    flash*2 size=2\n  rack\n    node a[{half}-{rest}] cores=1\n    flash size=5\n  power size=4\n",
-        half - 1
-    );
-    let graph = Graph::from_text(&racks).expect("a graph").0;
+/// Nodes of some kinds, perhaps in two racks.
+fn machine_of(kinds: &[(u32, u32)], first: Option<usize>) -> Arc<Graph> {
+    match first {
+        Some(first) => scheduler_kit::pools::racks(kinds, first),
+        None => graph(kinds),
+    }
+}
+
+/// The pools of a graph, and licences.
+fn pools(graph: &Graph, licences: u64) -> PoolTable {
     let licences = PoolConfig { name: "app".to_owned(), kind: "licence".to_owned(), size: licences };
-    PoolTable::new(&graph, &[licences])
+    PoolTable::new(graph, &[licences])
 }
 
 /// What a job takes of pools: often nothing, of one kind or of several, in one rack or anywhere.
 fn needs(choice: u8) -> PoolNeeds {
     let amount = u64::from(choice / 8 % 4) + 1;
     let need = |kind: &str, amount, within| PoolNeed { kind: kind.to_owned(), amount, within };
-    let (needs, rack) = match choice % 8 {
-        0 => (vec![need("licence", 1 + amount / 2, false)], false),
-        1 => (vec![need("power", amount, false)], false),
-        2 => (vec![need("flash", amount, true)], true),
-        3 => (vec![need("flash", 2 * amount, false), need("licence", 1, false)], false),
-        4 => (vec![need("flash", amount, true), need("flash", 1, false), need("power", 1, false)], true),
-        _ => (Vec::new(), false),
+    let racks = |count, exclusive| Some(Within { kind: "rack".to_owned(), count, exclusive });
+    let (needs, within) = match choice % 10 {
+        0 => (vec![need("licence", 1 + amount / 2, false)], None),
+        1 => (vec![need("power", amount, false)], None),
+        2 => (vec![need("flash", amount, true)], racks(1, false)),
+        3 => (vec![need("flash", 2 * amount, false), need("licence", 1, false)], None),
+        4 => (vec![need("flash", amount, true), need("flash", 1, false), need("power", 1, false)], racks(1, false)),
+        5 if choice > 128 => (Vec::new(), racks(1, false)),
+        5 => (vec![need("flash", amount, true), need("flash", 1, false)], racks(2, false)),
+        6 if choice > 128 => (Vec::new(), racks(1, true)),
+        6 => (vec![need("licence", 1, false), need("flash", 1, true)], racks(1 + amount % 2, true)),
+        _ => (Vec::new(), None),
     };
-    PoolNeeds { needs, within: rack.then(|| "rack".to_owned()) }
+    PoolNeeds { needs, within }
 }
 
 fn plans(scheduler: &Scheduler) -> Vec<(JobId, Option<Timestamp>)> {

@@ -20,6 +20,7 @@ mod places;
 mod plan;
 mod pooled;
 mod resources;
+mod rooms;
 mod views;
 mod why;
 mod window;

@@ -172,6 +172,12 @@ impl Ledger {
             }
         });
         let parts: Vec<(u32, u32, bool)> = parts.collect();
+        let shared = &self.jobs[&id].request.request.shared;
+        let places = shared.places();
+        if places > 1 || shared.within.as_ref().is_some_and(|within| within.exclusive) {
+            // How many there are in each of several racks is looked at there; all that is in one may be more.
+            return;
+        }
         let n = parts.len() as u64;
         let nslots = u64::from(selection.nslots);
         match &self.jobs[&id].request.request.shape {

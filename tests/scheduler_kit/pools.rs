@@ -1,12 +1,30 @@
 //! The shared pools as the tests of one scheduler have them: what a site would lend, and checks of what is made of it.
 
 use super::Ledger;
-use sluice::base::{Duration, JobId, Timestamp};
+use sluice::base::{Duration, JobId, TargetSet, Timestamp, VertexId};
+use sluice::graph::Graph;
 use sluice::matcher::{PoolNeed, Selection};
 use sluice::planner::{PoolId, PoolShare, PoolSpan, PoolTable, SharedPools};
 use sluice::scheduler::{Input, Output, PassEnd, Scheduler};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Nodes as those of [`super::graph`], the first of them in one rack with two pieces of flash, the others in another with a
+/// larger one.
+pub fn racks(nodes: &[(u32, u32)], first: usize) -> Arc<Graph> {
+    let mut text = "cluster c\n  power size=4\n".to_owned();
+    let (one, other) = nodes.split_at(first);
+    let mut n = 0;
+    for (nodes, flash) in [(one, "flash*2 size=2"), (other, "flash size=5")] {
+        text += "  rack\n";
+        for (cores, gpus) in nodes {
+            text += &format!("    node node{n} cores={cores}{}\n", if *gpus > 0 { " gpus=1" } else { "" });
+            n += 1;
+        }
+        text += &format!("    {flash}\n");
+    }
+    Arc::new(Graph::from_text(&text).unwrap_or_else(|e| panic!("{text}: {e}")).0)
+}
 
 /// The pools, and who has what of them beside the scheduler.
 #[derive(Clone, Default)]
@@ -84,22 +102,39 @@ impl Ledger {
             assert!(share.amount > 0 && used[&share.pool] <= size, "I2: job {id} makes pool {} too full", share.pool);
         }
         let asked = &self.jobs[&id].request.request.shared;
-        let kind = |share: &PoolShare| pools.table.get(share.pool).expect("a pool of the table").kind.clone();
-        let mut got: BTreeMap<String, u64> = BTreeMap::new();
-        selection.pools.iter().for_each(|share| *got.entry(kind(share)).or_default() += share.amount);
-        let mut want: BTreeMap<String, u64> = BTreeMap::new();
-        asked.needs.iter().for_each(|need| *want.entry(need.kind.clone()).or_default() += need.amount);
-        assert_eq!(got, want, "what job {id} has of pools");
+        let kind_of = |share: &PoolShare| pools.table.get(share.pool).expect("a pool of the table").kind.clone();
+        if asked.within.as_ref().is_none_or(|within| !within.exclusive) {
+            let mut got: BTreeMap<String, u64> = BTreeMap::new();
+            selection.pools.iter().for_each(|share| *got.entry(kind_of(share)).or_default() += share.amount);
+            let mut want: BTreeMap<String, u64> = BTreeMap::new();
+            for need in &asked.needs {
+                let times = if need.within { asked.places() } else { 1 };
+                *want.entry(need.kind.clone()).or_default() += need.amount * times;
+            }
+            assert_eq!(got, want, "what job {id} has of pools");
+        }
         let Some(within) = &asked.within else { return };
-        let domains = pools.table.domains(within);
-        let here = domains.iter().find(|domain| selection.targets().all(|t| domain.targets.contains(t)));
-        let here = here.unwrap_or_else(|| panic!("job {id} is in no one {within}: {selection:?}"));
-        for PoolNeed { kind, amount, .. } in asked.needs.iter().filter(|need| need.within) {
-            let inside = selection.pools.iter().filter(|share| {
-                let pool = pools.table.get(share.pool).expect("a pool of the table");
-                pool.kind == *kind && pool.domain.as_ref().is_some_and(|d| d.path == here.path)
-            });
-            assert!(inside.map(|share| share.amount).sum::<u64>() >= *amount, "job {id}: {kind} of {}", here.path);
+        let graph = &self.graph;
+        let kind = graph.kind_id(&within.kind).expect("a type of the graph");
+        let all: TargetSet = selection.targets().collect();
+        let in_it = |v: VertexId| graph.targets_in(v).iter().copied().collect::<TargetSet>();
+        let rooms: Vec<VertexId> =
+            graph.of_kind(kind).iter().copied().filter(|v| !(&in_it(*v) & &all).is_empty()).collect();
+        let there = rooms.iter().map(|v| (&in_it(*v) & &all).len()).sum::<usize>();
+        assert_eq!((rooms.len() as u64, there), (within.count, all.len()), "job {id}: {within:?}, {selection:?}");
+        for room in rooms {
+            let path = graph.path(room);
+            let inside = |share: &&PoolShare| pools.table.get(share.pool).expect("a pool").is_below(&path);
+            for PoolNeed { kind: of, amount, .. } in asked.needs.iter().filter(|need| need.within) {
+                let here = selection.pools.iter().filter(inside).filter(|share| kind_of(share) == *of);
+                assert!(here.map(|share| share.amount).sum::<u64>() >= *amount, "job {id}: {of} of {path}");
+            }
+            if within.exclusive {
+                assert!(in_it(room).is_subset(&all), "job {id}: all targets of {path}");
+                let whole = pools.table.iter().filter(|(_, pool)| pool.is_below(&path));
+                let here: u64 = selection.pools.iter().filter(inside).map(|share| share.amount).sum();
+                assert_eq!(here, whole.map(|(_, pool)| pool.size).sum::<u64>(), "job {id}: all pools of {path}");
+            }
         }
     }
 }
