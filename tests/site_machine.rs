@@ -16,7 +16,7 @@ use sluice::formats::count::Count;
 use sluice::formats::hostlist::Hostlist;
 use sluice::formats::r::R;
 use sluice::graph::{Graph, Properties};
-use sluice::matcher::{Amount, Freed, PoolNeed, PoolNeeds, Request, Selection, Shape};
+use sluice::matcher::{Amount, Freed, PoolNeed, PoolNeeds, Request, Selection, Shape, Within};
 use sluice::site::{
     Counts, Effect, Event, EventError, Found, GroupMode, JobState, Observer, Outcome, PendingFate, QueueView, Site,
     SiteOptions, Snapshot, StartMode, Submission, SwitchSpec,
@@ -91,7 +91,7 @@ fn op() -> impl Strategy<Value = Op> {
     let q = prop_oneof![12 => 0u8..4, 1 => Just(4u8)];
     let group = prop_oneof![3 => Just(None), 1 => (1u8..60, proptest::option::of(1u8..4)).prop_map(Some)];
     prop_oneof![
-        30 => (q.clone(), 0u8..13, prop_oneof![4 => 1u8..4, 1 => 4u8..8], 0u8..60, 0u8..12)
+        30 => (q.clone(), 0u8..14, prop_oneof![4 => 1u8..4, 1 => 4u8..8], 0u8..60, 0u8..12)
             .prop_map(|(queue, shape, nodes, limit, priority)| Op::Submit { queue, shape, nodes, limit, priority }),
         20 => (any::<u8>(), any::<bool>()).prop_map(|(pick, failed)| Op::End { pick, failed }),
         20 => (any::<u8>(), any::<u8>()).prop_map(|(pick, mask)| Op::Free { pick, mask }),
@@ -539,7 +539,7 @@ fn switch(release: u8, start: u8) -> SwitchSpec {
 }
 
 /// Whole nodes, parts of nodes, slots; from 8 to 10 with one to three of the licences that all queues share, then with flash
-/// of one rack and of any.
+/// of one rack and of any; then whole racks.
 fn request(shape: u8, n: u64) -> Arc<Request> {
     let slot = Amount { cores: 1, gpus: 0 };
     let licences = match shape {
@@ -553,13 +553,18 @@ fn request(shape: u8, n: u64) -> Arc<Request> {
     let need = |amount| PoolNeed { kind: "licence".to_owned(), amount, within: false };
     let needs = Some(licences).filter(|n| *n > 0).map(need).into_iter().collect();
     let shared = match shape {
-        11 => PoolNeeds { needs: vec![flash(1 + n % 4, true)], within: Some("rack".to_owned()) },
+        11 => PoolNeeds { needs: vec![flash(1 + n % 4, true)], within: Some(Within::one("rack")) },
         12 => PoolNeeds { needs: vec![flash(1 + 2 * (n % 4), false)], within: None },
+        // All of one rack, or of both.
+        13 => PoolNeeds {
+            needs: vec![],
+            within: Some(Within { kind: "rack".to_owned(), count: 1 + n / 3, exclusive: true }),
+        },
         _ => PoolNeeds { needs, within: None },
     };
     let shape = match shape {
         9 => Shape::Nodes { nodes: Count::fixed(n.min(3)), slots: Count::fixed(1), slot },
-        0..=4 | 7 | 8 | 10..=12 => {
+        0..=4 | 7 | 8 | 10..=13 => {
             Shape::Whole { nodes: Count::fixed(n), at_least: Amount::default(), slots_per_node: 1 }
         }
         5 => Shape::Nodes { nodes: Count::fixed(n.min(3)), slots: Count::fixed(1), slot },

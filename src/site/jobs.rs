@@ -190,7 +190,7 @@ impl Site {
             self.tell(now, home, Input::Expiration { job: id, limit }, effects);
             if held != NO_HOLDING {
                 let end = self.jobs.holding(held).planned_end();
-                self.pools.set_end(held, end);
+                self.end_pools_at(held, end);
             }
         }
         Ok(())

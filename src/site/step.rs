@@ -78,6 +78,8 @@ impl Site {
             self.violations.extend(found);
             let found = self.check_plans(now);
             self.violations.extend(found);
+            let found = self.check_pool_plans(now);
+            self.violations.extend(found);
             self.check_kept(now);
         }
         end
