@@ -24,5 +24,7 @@ pub mod export;
 pub mod words;
 
 pub mod assembly;
+pub mod change;
 pub mod expect;
 pub mod quick;
+pub mod state;

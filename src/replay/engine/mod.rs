@@ -18,8 +18,8 @@ mod run;
 mod timed;
 
 pub use nodes::NodeRules;
-pub(crate) use timed::targets_of_hosts;
 pub use timed::{Deed, Timed};
+pub(crate) use timed::{targets_of_hosts, targets_of_ranks};
 
 use super::audit::Audit;
 use super::book::Book;
@@ -138,6 +138,16 @@ pub struct Snapshot {
     /// The instant.
     pub at: Timestamp,
     /// The site at that instant, after all that belongs to it.
+    pub site: Box<Site>,
+}
+
+/// What somebody did in the middle of a replay.
+pub struct Intervention {
+    /// What the site answered, the step that followed included.
+    pub effects: Vec<Effect>,
+    /// Why it refused, if it did; what came before was done.
+    pub refused: Option<EventError>,
+    /// The site after that step.
     pub site: Box<Site>,
 }
 
