@@ -25,6 +25,14 @@ pub fn command() -> clap::Command {
 pub(super) enum Command {
     /// Replay a job trace or a scenario against a machine, and report what came out
     Replay(Box<ReplayArgs>),
+    /// When jobs start, nodes are free, and what moves arrives: at worst and likely
+    Forecast(Box<super::forecast::ForecastArgs>),
+    /// Why a job waits, who has a node, how a queue stands
+    Explain(Box<super::explain::ExplainArgs>),
+    /// What a change would do, without doing it
+    Plan(Box<super::plan::PlanArgs>),
+    /// Do a change, and show what comes of it
+    Apply(Box<super::plan::ApplyArgs>),
     /// Work with jobspecs
     Jobspec {
         /// What to do.

@@ -57,7 +57,9 @@ pub fn state_at(mut scenario: Scenario, shared: &Path, at: Timestamp) -> Result<
     scenario.expectations.clear();
     scenario.settings.until = at;
     let options = RunOptions { shared: PathBuf::from(shared), ..RunOptions::default() };
-    let finished = assemble(scenario, options)?.run()?;
+    let mut replay = assemble(scenario, options)?;
+    replay.annotate();
+    let finished = replay.run()?;
     let mut site = finished.outcome.site;
     // Nothing is due up to then: only the time goes on.
     while site.schedule(at, usize::MAX, &mut Vec::new()).more {}

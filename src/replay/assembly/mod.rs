@@ -214,6 +214,11 @@ impl Replay {
         self.observers.push(observer);
     }
 
+    /// Lets the site say why jobs wait and when they are planned to start, and keep it with the jobs.
+    pub fn annotate(&mut self) {
+        self.site = self.site.clone().with_annotations(true);
+    }
+
     /// Replays. The real times of the report are left at zero.
     ///
     /// # Errors

@@ -201,10 +201,12 @@ impl Site {
             }
             let frees = self.forecast_targets(&mine, usage);
             let last = |of: fn(&Span) -> Timestamp| frees.iter().map(|f| of(&f.free)).max().unwrap_or(self.now);
+            let first = |of: fn(&Span) -> Timestamp| frees.iter().map(|f| of(&f.free)).min().unwrap_or(self.now);
             all.push(Blocker::Donation {
                 donor: name(donation.donor),
                 recipient: donation.recipient.map(name),
                 targets: mine,
+                first: Span { worst: first(|s| s.worst), likely: first(|s| s.likely) },
                 until: Span { worst: last(|s| s.worst), likely: last(|s| s.likely) },
             });
         }
@@ -249,7 +251,7 @@ impl Blocker {
     /// When it should change; never, if nobody knows.
     pub fn changes(&self) -> Timestamp {
         match self {
-            Blocker::Job { until, .. } | Blocker::Donation { until, .. } => until.worst,
+            Blocker::Job { until, .. } | Blocker::Donation { first: until, .. } => until.worst,
             Blocker::Reservation { at, .. } | Blocker::Switch { at, .. } | Blocker::Group(_, at) => *at,
             Blocker::Drain { at, .. } => at.unwrap_or(Timestamp::NEVER),
             Blocker::Ahead(_) | Blocker::Queue { .. } | Blocker::Offline(_) => Timestamp::NEVER,

@@ -54,7 +54,9 @@ pub enum Blocker {
         recipient: Option<Arc<str>>,
         /// The targets in question.
         targets: TargetSet,
-        /// When the last of their holders should be gone.
+        /// When the first of them should be released.
+        first: Span,
+        /// When the last of them should be released.
         until: Span,
     },
     /// A switch is planned that takes targets away, or brings them.

@@ -7,7 +7,7 @@
 use super::usage::Basis;
 use crate::base::{Duration, FastSet, JobId, TargetId, TargetSet, Timestamp};
 use crate::config::QueuePolicy;
-use crate::matcher::Freed;
+use crate::matcher::{Freed, Selection};
 use crate::scheduler::Input;
 use crate::site::job::{HoldingKind, JobState, NO_HOLDING};
 use crate::site::{Effect, Event, Outcome, Site, SiteOptions};
@@ -53,8 +53,8 @@ pub(in crate::site) struct Played {
     pub arrivals: Vec<Arrival>,
     /// Jobs that were killed.
     pub killed: Vec<JobId>,
-    /// Times during which targets are held: from, until, how many.
-    pub work: Vec<(Timestamp, Timestamp, u32)>,
+    /// Times during which targets are held: from, until, what.
+    pub work: Vec<(Timestamp, Timestamp, Arc<Selection>)>,
     /// Who gets the watched target next.
     pub next: Option<NextUse>,
 }
@@ -116,7 +116,11 @@ impl Shadow<'_> {
             let job = self.site.jobs.job(holding.slot);
             let mut left = holding.selection.target_set();
             left -= &holding.freed;
-            self.played.work.push((now, end, left.len() as u32));
+            let mut held = holding.selection.clone();
+            if !holding.freed.is_empty() {
+                Arc::make_mut(&mut held).shares.retain(|s| !holding.freed.contains(s.target));
+            }
+            self.played.work.push((now, end, held));
             if holding.quarantined || end.is_never() {
                 continue;
             }
@@ -199,13 +203,13 @@ impl Shadow<'_> {
                     let user = self.site.job(job).map_or(0, |j| j.userid);
                     let end = self.basis.end(user, self.now, limit);
                     self.played.starts.push((job, self.now));
-                    self.played.work.push((self.now, end, selection.shares.len() as u32));
                     if self.played.next.is_none() && self.watched.is_some_and(|t| selection.targets().any(|s| s == t)) {
                         self.played.next = Some(NextUse { job, queue, at: self.now });
                     }
                     if !end.is_never() {
                         self.due.push(Reverse((end, job, self.now, None)));
                     }
+                    self.played.work.push((self.now, end, selection));
                 }
                 Effect::DonationEnded { targets, cancelled: true, .. } => self.came |= &targets,
                 Effect::DonationEnded { targets, donor, recipient, cancelled: false, .. } => {

@@ -1,8 +1,8 @@
 //! What a change would do: the site as it is, and a copy in which the change is made, both forecast and compared.
 //!
 //! Decides nothing. The copy takes the events as the site would, so that what is refused here is refused there; the site
-//! stays as it is. What it costs is held against what would be held otherwise, up to the moment at which the last target
-//! has moved.
+//! stays as it is. What a move costs is for how long its targets are held before they arrive, against how long they would
+//! be held until then without the change.
 
 mod configure;
 mod index;
@@ -14,6 +14,7 @@ use super::job::JobState;
 use super::state::Site;
 use crate::base::{FastMap, JobId, TargetId, TargetSet, Timestamp};
 use crate::coordinator::Ownership;
+use crate::matcher::Selection;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -76,8 +77,8 @@ pub struct Preview {
     pub starts: Vec<StartChange>,
     /// How many waiting jobs were compared.
     pub compared: usize,
-    /// Node-seconds for which less is held than without the change, until the last target has moved: worst, likely.
-    /// Below zero where more is held.
+    /// Node-seconds for which the targets that move are idle before they arrive and would not be without the change: at
+    /// worst, likely.
     pub idle: (f64, f64),
 }
 
@@ -145,12 +146,13 @@ impl Site {
         preview.plans = plans(&before.site, &after.site);
         preview.compare_starts(&before, &after);
         let cost = |likely: bool| {
-            let until = preview.moves.iter().map(|m| if likely { m.last.likely } else { m.last.worst });
-            let until = until.filter(|at| !at.is_never()).max();
-            let held = |side: &Side, until| held_until(&side.played(likely).work, until);
-            until.map_or(0.0, |until| held(&before, until) - held(&after, until))
+            let arrivals = first_arrivals(&before, &after, likely);
+            let held = |side: &Side| held_before(&side.played(likely).work, &arrivals);
+            (held(&before) - held(&after)).max(0.0)
         };
         preview.idle = (cost(false), cost(true));
+        let (old, new) = (&before.site, &after.site);
+        preview.queues.retain(|(queue, _, _)| differs(old, new, queue));
         Ok(preview)
     }
 }
@@ -193,13 +195,45 @@ impl Preview {
     }
 }
 
-/// Node-seconds that are held from now until an instant.
-fn held_until(work: &[(Timestamp, Timestamp, u32)], until: Timestamp) -> f64 {
-    let span = |(from, end, n): &(Timestamp, Timestamp, u32)| {
-        let end = (*end).min(until);
-        if end > *from { end.since(*from).secs_f64() * f64::from(*n) } else { 0.0 }
+/// Whether anything about a queue that people set or see is otherwise: not what it has or who waits, which is told apart.
+fn differs(before: &Site, after: &Site, queue: &str) -> bool {
+    let look = |site: &Site| {
+        let view = site.queue_view(queue)?;
+        let config = site.queue_config(queue).cloned();
+        let words = (view.disable_reason, view.stop_reason);
+        Some((
+            view.id,
+            view.enabled,
+            view.started,
+            view.claiming,
+            view.blocked,
+            view.group,
+            view.members,
+            words,
+            config,
+        ))
     };
-    work.iter().map(span).sum()
+    look(before) != look(after)
+}
+
+/// When each target that moves because of the change comes where it goes first. What never comes is left out.
+fn first_arrivals(before: &Side, after: &Side, likely: bool) -> FastMap<TargetId, Timestamp> {
+    let of = |side: &Side| ways(&before.site, &side.site, &side.played(likely).arrivals);
+    let (old, new) = (of(before), of(after));
+    let ours = |key: &(TargetId, u32), way: &Way| key.1 == 0 && old.get(key).is_none_or(|(w, _)| w != way);
+    new.iter().filter(|(key, (way, _))| ours(key, way)).map(|(key, (_, at))| (key.0, *at)).collect()
+}
+
+/// Node-seconds for which targets are held from now until each of them arrives.
+fn held_before(work: &[(Timestamp, Timestamp, Arc<Selection>)], arrivals: &FastMap<TargetId, Timestamp>) -> f64 {
+    if arrivals.is_empty() {
+        return 0.0;
+    }
+    let held = |(from, end, what): &(Timestamp, Timestamp, Arc<Selection>)| -> f64 {
+        let until = what.targets().filter_map(|t| arrivals.get(&t)).map(|at| (*at).min(*end));
+        until.filter(|until| until > from).map(|until| until.since(*from).secs_f64()).sum()
+    };
+    work.iter().map(held).sum()
 }
 
 /// What goes from whom to whom, for which time: the key under which targets are gathered.
