@@ -45,12 +45,8 @@ fn sched_939_overlapping_queues_have_one_owner_and_an_order() {
     let owned = |bed: &Bed| (bed.view("a").owned, bed.view("b").owned);
     for _ in 0..4 {
         assert_eq!(owned(&bed), (set("0-1"), set("2-3")));
-        let running: Vec<(u64, JobId)> = bed
-            .site
-            .all_jobs()
-            .filter(|j| j.state == JobState::Running)
-            .map(|j| (j.id.0, j.id))
-            .collect();
+        let running: Vec<(u64, JobId)> =
+            bed.site.all_jobs().filter(|j| j.state == JobState::Running).map(|j| (j.id.0, j.id)).collect();
         let (in_a, in_b): (Vec<_>, Vec<_>) = running.into_iter().partition(|(id, _)| *id < 100);
         assert_eq!((in_a.len(), in_b.len()), (2, 2), "both go on at their own speed");
         for (id, _) in in_a.into_iter().chain(in_b) {
@@ -307,8 +303,7 @@ fn core_5990_counts_are_those_of_the_jobs() {
         agree(&bed, "one ended");
     }
     for _ in 0..25 {
-        let running: Vec<u64> =
-            bed.site.all_jobs().filter(|j| j.state == JobState::Running).map(|j| j.id.0).collect();
+        let running: Vec<u64> = bed.site.all_jobs().filter(|j| j.state == JobState::Running).map(|j| j.id.0).collect();
         running.into_iter().for_each(|id| bed.finish(id));
     }
     assert_eq!(bed.site.counts().completed, 25, "everything is scheduled");

@@ -186,7 +186,10 @@ impl Bed {
     /// Whether no job was killed, cancelled or denied since the last look.
     pub fn nobody_harmed(&mut self) -> bool {
         let harm = |e: &Effect| {
-            matches!(e, Effect::Kill { .. } | Effect::Cancelled { .. } | Effect::Denied { .. } | Effect::Quarantined { .. })
+            matches!(
+                e,
+                Effect::Kill { .. } | Effect::Cancelled { .. } | Effect::Denied { .. } | Effect::Quarantined { .. }
+            )
         };
         !std::mem::take(&mut self.effects).iter().any(harm)
     }
