@@ -135,6 +135,10 @@ pub(super) struct ReplayArgs {
     #[arg(long)]
     pub check: bool,
 
+    /// Forecast all starts about so often (50 if not said) and compare with what comes: median and 90th percentile of the error
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "50", require_equals = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub measure_forecast: Option<u32>,
+
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,

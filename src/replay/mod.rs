@@ -16,6 +16,7 @@ mod audit;
 pub mod book;
 pub mod digest;
 pub mod donations;
+pub mod measure;
 pub mod metrics;
 pub mod random;
 

@@ -186,6 +186,7 @@ pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyE
         check: a.run.check,
         keep_selections: a.run.jobs_csv.is_some() || wants_places(&a.scenario),
         metrics: a.metrics.ok_or(AssemblyError::Incomplete("metrics"))?,
+        measure: None,
     };
     let (graph, _) = a.graph.ok_or(AssemblyError::Incomplete("resources"))?;
     Ok(Replay {
@@ -212,6 +213,11 @@ impl Replay {
     /// One more that watches.
     pub fn watch(&mut self, observer: Box<dyn Observer>) {
         self.observers.push(observer);
+    }
+
+    /// Makes forecasts about so often, and compares them with what comes.
+    pub fn measure_forecast(&mut self, samples: u32) {
+        self.options.measure = Some(samples);
     }
 
     /// Lets the site say why jobs wait and when they are planned to start, and keep it with the jobs.

@@ -26,6 +26,7 @@ use super::book::Book;
 use super::clock::{Clock, Due};
 use super::digest::Digest;
 use super::donations::{DonationRow, Donations};
+use super::measure::Measure;
 use super::metrics::{Capacity, Figures, Report};
 use super::observer::Observer;
 use super::scenario::PassRule;
@@ -61,6 +62,8 @@ pub struct Options {
     pub keep_selections: bool,
     /// How figures are made of what became of the jobs.
     pub metrics: Metrics,
+    /// About how often forecasts are made, to be compared with what comes; `None`: never.
+    pub measure: Option<u32>,
 }
 
 /// Why a replay could not go on.
@@ -198,6 +201,7 @@ pub struct Engine<'a> {
     /// Whether it is followed how many jobs hold each target.
     track_holders: bool,
     digest: Digest,
+    measure: Option<Measure>,
     audit: Option<Audit>,
     /// The number in the book of each queue of the workload.
     queue_numbers: Vec<u16>,

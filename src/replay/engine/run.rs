@@ -8,6 +8,7 @@ use crate::replay::book::{Book, JobState, NO_QUEUE};
 use crate::replay::clock::{Clock, Due, DueKind};
 use crate::replay::digest::Digest;
 use crate::replay::donations::Donations;
+use crate::replay::measure::Measure;
 use crate::replay::metrics::{self, Capacity, InvariantFigures, Report};
 use crate::replay::observer::Observer;
 use crate::replay::scenario::PassRule;
@@ -81,7 +82,6 @@ impl<'a> Engine<'a> {
             workload,
             timed,
             probes,
-            options,
             observers,
             now: Timestamp::MIN,
             next_job: 0,
@@ -93,6 +93,8 @@ impl<'a> Engine<'a> {
             target_cores,
             donations: Donations::default(),
             digest: Digest::new(),
+            measure: options.measure.map(|n| Measure::new(n, jobs)),
+            options,
             queue_numbers,
             default_number,
             killed: FastSet::default(),
@@ -163,6 +165,9 @@ impl<'a> Engine<'a> {
                 return Err(error);
             }
             self.check();
+            if let Some(measure) = &mut self.measure {
+                measure.look(&self.site, self.workload, self.next_job);
+            }
             idle = if by_wakeup && self.digest.value() == before { idle + 1 } else { 0 };
             if idle > IDLE_WAKEUPS {
                 break;
@@ -418,6 +423,7 @@ impl<'a> Engine<'a> {
             total,
             queues,
             donations: self.donations.figures(end),
+            forecast: self.measure.as_ref().map(|m| m.figures(&self.book)),
             passes: self.passes,
             invariants: InvariantFigures {
                 checked: self.site.checked() + self.checks,

@@ -12,7 +12,7 @@ mod targets;
 mod usage;
 
 pub use play::{Arrival, NextUse};
-pub(super) use play::{Played, holding_end, play};
+pub(super) use play::{Played, Until, holding_end, play};
 pub use targets::{FreeForecast, TargetForecast};
 pub use usage::{Basis, Usage};
 
@@ -88,13 +88,16 @@ impl Site {
 
     /// The same, by what is known of the users; `watched`: a target of which it is wanted who gets it next.
     pub fn forecast_by(&self, usage: &Usage, watched: Option<TargetId>) -> Forecast {
-        let moves = self.coordinator.donations().next().is_some()
-            || self.planned_switches().next().is_some()
-            || self.coordinator.groups().next().is_some();
+        let moves = self.coordinator.donations().next().is_some();
+        // What is planned starts jobs of which no queue has a plan yet.
+        let planned = self.planned_switches().next().is_some() || self.coordinator.groups().next().is_some();
         let unplanned = |job: &Job| waits(job) && !self.is_promised(job) && self.queue(job.home).started;
-        let dear = moves || self.all_jobs().any(unplanned);
-        let (worst, likely) =
-            rayon::join(|| dear.then(|| play(self, Basis::Limits, None)), || play(self, Basis::Use(usage), watched));
+        let until = if planned || self.all_jobs().any(unplanned) { Until::Empty } else { Until::Moved };
+        let needed = moves || until == Until::Empty;
+        let (worst, likely) = rayon::join(
+            || needed.then(|| play(self, Basis::Limits, until, None)),
+            || play(self, Basis::Use(usage), Until::Empty, watched),
+        );
         let jobs = self.merge(worst.as_ref(), &likely);
         Forecast { at: self.now, jobs, worst, likely }
     }

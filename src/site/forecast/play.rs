@@ -2,7 +2,8 @@
 //!
 //! Decides what would come next if nobody submitted anything and nobody commanded anything, planned switches and drains
 //! apart. Ownership, windows, groups and shared pools do in it what they do in the site. Long queues of a policy whose
-//! passes are dear are played as `easy`: what they plan themselves is looked up in their own plans, not here.
+//! passes are dear are played as `easy`: what they plan themselves is looked up in their own plans, not here. In very long
+//! queues only the first jobs are looked at for backfilling.
 
 use super::usage::Basis;
 use crate::base::{Duration, FastSet, JobId, TargetId, TargetSet, Timestamp};
@@ -17,6 +18,10 @@ use std::sync::Arc;
 
 /// Up to so many waiting jobs a queue is played with its own policy, whichever that is.
 const OWN_POLICY: u32 = 64;
+/// In a longer queue a pass looks at so many waiting jobs at most.
+const DEPTH: u32 = 128;
+/// So many waiting jobs make a queue very long.
+const VERY_LONG: u32 = 1_000;
 /// So far a forecast looks.
 const FAR: Duration = Duration::from_secs(400 * 24 * 3600);
 
@@ -71,6 +76,7 @@ struct Shadow<'a> {
     due: BinaryHeap<Due>,
     releases: Vec<TargetSet>,
     watched: Option<TargetId>,
+    until: Until,
     killed: FastSet<JobId>,
     /// What has just come by a donation, and not come up yet.
     came: TargetSet,
@@ -78,14 +84,26 @@ struct Shadow<'a> {
     now: Timestamp,
 }
 
+/// How long it is played on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::site) enum Until {
+    /// Until nothing waits and nothing is to move.
+    Empty,
+    /// Until nothing is to move.
+    Moved,
+    /// Until an instant.
+    At(Timestamp),
+}
+
 /// Plays a site on. `watched`: a target of which it is wanted who gets it next.
-pub(in crate::site) fn play(site: &Site, basis: Basis<'_>, watched: Option<TargetId>) -> Played {
+pub(in crate::site) fn play(site: &Site, basis: Basis<'_>, until: Until, watched: Option<TargetId>) -> Played {
     let mut shadow = Shadow {
         site: site.clone(),
         basis,
         due: BinaryHeap::new(),
         releases: Vec::new(),
         watched,
+        until,
         killed: FastSet::default(),
         came: TargetSet::new(),
         played: Played::default(),
@@ -104,8 +122,14 @@ impl Shadow<'_> {
             let queue = &self.site.queues[index];
             let (id, mut settings) = (queue.id, queue.config.policy.scheduler.clone());
             let cheap = matches!(settings.queue_policy, QueuePolicy::Fcfs | QueuePolicy::Easy);
-            if queue.scheduler.is_some() && !cheap && queue.waiting > OWN_POLICY {
-                settings.queue_policy = QueuePolicy::Easy;
+            let (dear, long) = (!cheap && queue.waiting > OWN_POLICY, queue.waiting > VERY_LONG);
+            if queue.scheduler.is_some() && (dear || long) {
+                if dear {
+                    settings.queue_policy = QueuePolicy::Easy;
+                }
+                if long {
+                    settings.queue_depth = Some(settings.queue_depth.map_or(DEPTH, |depth| depth.min(DEPTH)));
+                }
                 self.site.tell(now, id, Input::Policy(settings), &mut Vec::new());
             }
         }
@@ -136,7 +160,10 @@ impl Shadow<'_> {
     }
 
     fn go(&mut self) {
-        let far = self.now + FAR;
+        let far = match self.until {
+            Until::At(at) => at,
+            Until::Empty | Until::Moved => self.now + FAR,
+        };
         let counts = self.site.counts();
         let mut steps = 20_000 + 4 * (counts.pending + counts.held + counts.running);
         self.schedule();
@@ -158,7 +185,7 @@ impl Shadow<'_> {
     /// Whether anything is to come that somebody may want to know.
     fn waits(&self) -> bool {
         let counts = self.site.counts();
-        counts.pending + counts.held > 0
+        counts.pending + counts.held > 0 && self.until != Until::Moved
             || self.site.coordinator.donations().next().is_some()
             || self.site.planned_switches().next().is_some()
             || self.site.coordinator.groups().next().is_some()

@@ -9,7 +9,7 @@ mod index;
 
 use super::error::EventError;
 use super::event::{Denial, Effect, Event};
-use super::forecast::{Arrival, Basis, Forecast, Played, Span, Usage};
+use super::forecast::{Arrival, Basis, Forecast, Played, Span, Until, Usage, play};
 use super::job::JobState;
 use super::state::Site;
 use crate::base::{FastMap, JobId, TargetId, TargetSet, Timestamp};
@@ -101,9 +101,9 @@ struct Side {
 }
 
 impl Side {
-    fn of(site: Site, usage: &Usage) -> Self {
-        let mut forecast = site.forecast_by(usage, None);
-        let worst = forecast.worst.take().unwrap_or_else(|| super::forecast::play(&site, Basis::Limits, None));
+    fn of(site: Site, mut forecast: Forecast, until: Option<Timestamp>) -> Self {
+        let until = until.map_or(Until::Moved, Until::At);
+        let worst = forecast.worst.take().unwrap_or_else(|| play(&site, Basis::Limits, until, None));
         Side { site, worst, forecast }
     }
 
@@ -125,8 +125,11 @@ impl Site {
             after.apply(self.now, event.clone(), &mut effects)?;
         }
         while after.schedule(self.now, usize::MAX, &mut effects).more {}
-        let before = self.clone();
-        let (before, after) = rayon::join(|| Side::of(before, usage), || Side::of(after, usage));
+        let (now, later) = rayon::join(|| self.forecast_by(usage, None), || after.forecast_by(usage, None));
+        let after = Side::of(after, later, None);
+        // What is held without the change matters until the last target has come.
+        let last = after.worst.arrivals.last().map_or(self.now, |a| a.at);
+        let before = Side::of(self.clone(), now, Some(last));
         let mut preview = Preview { index: self.state_index(), ..Preview::default() };
         preview.note(effects);
         preview
