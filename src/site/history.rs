@@ -31,10 +31,10 @@ pub enum Note {
     Requeued,
 }
 
-/// All that was said about a job, oldest first.
+/// All that was said about a job, oldest first. Copies share it, since a forecast copies all jobs.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct History(Option<Box<Vec<(Timestamp, Note)>>>);
+pub struct History(Option<Arc<Vec<(Timestamp, Note)>>>);
 
 impl History {
     /// The notes, oldest first.
@@ -47,9 +47,9 @@ impl History {
         self.0.is_none()
     }
 
-    /// Adds a note, unless it says what the last one says. Of one instant only the last plan counts.
+    /// Adds a note, unless it says what the last one says.
     pub(super) fn add(&mut self, at: Timestamp, note: Note) {
-        let notes = self.0.get_or_insert_default();
+        let notes = Arc::make_mut(self.0.get_or_insert_default());
         if notes.last().is_some_and(|(_, last)| *last == note) {
             return;
         }

@@ -253,12 +253,10 @@ impl Shadow<'_> {
                         self.played.arrivals.push(Arrival { at: self.now, targets: taken, donor: None, recipient });
                     }
                 }
-                Effect::Kill { job } => {
-                    if self.killed.insert(job) {
-                        self.played.killed.push(job);
-                        let started = self.site.job(job).map_or(Timestamp::NEVER, |j| j.started);
-                        self.due.push(Reverse((self.now, job, started, None)));
-                    }
+                Effect::Kill { job } if self.killed.insert(job) => {
+                    self.played.killed.push(job);
+                    let started = self.site.job(job).map_or(Timestamp::NEVER, |j| j.started);
+                    self.due.push(Reverse((self.now, job, started, None)));
                 }
                 _ => {}
             }
