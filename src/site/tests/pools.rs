@@ -144,3 +144,22 @@ fn a_rack_of_two_queues_is_exclusive_to_no_job() {
     assert_eq!(bed.state(1), JobState::Running);
     assert_eq!(bed.site.violations(), []);
 }
+
+#[test]
+fn what_is_reserved_outlives_a_restart() {
+    let mut bed = pools();
+    // 1 and 2 are of the queue that comes second, 3 of the first.
+    bed.step(0, "submit 1 q=b n=1 t=10 lic=2; submit 2 q=b n=1 t=10 lic=3");
+    bed.step(0, "submit 3 q=a n=1 t=20 lic=1");
+    assert_eq!([1, 2, 3].map(|id| bed.state(id)), [JobState::Running, JobState::Pending, JobState::Pending]);
+    let (graph, properties) = (bed.site.graph().clone(), bed.site.properties().clone());
+    let options = SiteOptions { check_ledger: true, annotate: false };
+    let mut effects = Vec::new();
+    let restored = Site::restore(bed.site.snapshot(), graph, properties, options, &mut effects);
+    bed.site = restored.unwrap_or_else(|error| panic!("{error}"));
+    bed.step(1, "recovered");
+    assert_eq!([2, 3].map(|id| bed.state(id)), [JobState::Pending, JobState::Pending]);
+    bed.step(5, "end 1; free 1");
+    assert_eq!([2, 3].map(|id| bed.state(id)), [JobState::Running, JobState::Pending]);
+    assert_eq!(bed.site.violations(), []);
+}
