@@ -672,7 +672,7 @@ fn the_machine_covers_the_site() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
-    let ops = proptest::collection::vec(op(), 600).new_tree(&mut runner).expect("a sequence").current();
+    let ops = proptest::collection::vec(op(), 900).new_tree(&mut runner).expect("a sequence").current();
     let mut machine = Machine::new();
     for op in prelude().iter().chain(&ops) {
         if let Err(error) = machine.run(op) {

@@ -114,7 +114,11 @@ impl Fast {
         let mut times = NodeTimes::new(sizes.iter().copied(), 0)?;
         let by_node = stop_on_first || (node_centric && scores_tell_nodes_apart(graph, &nodes));
         let in_place = if low { nodes.is_sorted() } else { nodes.is_sorted_by(|a, b| a > b) };
-        let slots = if by_node {
+        // Cores beside nodes would come first, or be mixed with those in nodes.
+        let only_in_nodes = graph.of_kind(KindId::CORE).len() == sizes.iter().sum::<usize>();
+        let slots = if !only_in_nodes {
+            SlotsFrom::Anywhere
+        } else if by_node {
             SlotsFrom::FirstNode
         } else if !node_centric && in_place && have_same_cores(graph, &nodes) {
             times.compare_cores(!low);

@@ -129,7 +129,7 @@ fn any_op() -> impl Strategy<Value = Op> {
 
 const POLICIES: [&str; 8] = ["first", "firstnodex", "high", "low", "hinode", "lonode", "hinodex", "lonodex"];
 
-fn run(policy: &str, racks: &[Vec<(u8, u8)>], ops: Vec<Op>) -> Result<usize, TestCaseError> {
+fn run(policy: &str, racks: &[Vec<(u8, u8)>], stray: bool, ops: Vec<Op>) -> Result<usize, TestCaseError> {
     let mut text = String::from("cluster\n");
     let mut id = 0;
     for nodes in racks {
@@ -138,6 +138,9 @@ fn run(policy: &str, racks: &[Vec<(u8, u8)>], ops: Vec<Op>) -> Result<usize, Tes
             text.push_str(&format!("    node[{id}] cores={cores} gpus={gpus}\n"));
             id += 1;
         }
+    }
+    if stray {
+        text.push_str("    core\n");
     }
     let graph = Arc::new(Graph::from_text(&text).unwrap().0);
     let options = Options { policy: policy.parse().unwrap(), ..Options::default() };
@@ -241,9 +244,10 @@ proptest! {
     fn the_index_answers_as_the_walk(
         policy in prop::sample::select(POLICIES.to_vec()),
         racks in prop::collection::vec(prop::collection::vec((1..5u8, 0..2u8), 1..4), 1..4),
+        stray in prop::bool::weighted(0.2),
         ops in prop::collection::vec(any_op(), 1..40),
     ) {
-        run(policy, &racks, ops)?;
+        run(policy, &racks, stray, ops)?;
     }
 }
 
