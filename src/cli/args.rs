@@ -26,6 +26,14 @@ pub fn command() -> clap::Command {
 pub(super) enum Command {
     /// Replay a job trace or a scenario against a machine, and report what came out
     Replay(Box<ReplayArgs>),
+    /// When jobs start, nodes are free, and what moves arrives: at worst and likely
+    Forecast(Box<super::forecast::ForecastArgs>),
+    /// Why a job waits, who has a node, how a queue stands
+    Explain(Box<super::explain::ExplainArgs>),
+    /// What a change would do, without doing it
+    Plan(Box<super::plan::PlanArgs>),
+    /// Do a change, and show what comes of it
+    Apply(Box<super::plan::ApplyArgs>),
     /// Work with jobspecs
     Jobspec {
         /// What to do.
@@ -133,6 +141,10 @@ pub(super) struct ReplayArgs {
     /// Check the invariants after every step; the first that is broken ends the replay
     #[arg(long)]
     pub check: bool,
+
+    /// Forecast all starts about so often (50 if not said) and compare with what comes: median and 90th percentile of the error
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "50", require_equals = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub measure_forecast: Option<u32>,
 
     /// Print the result as JSON
     #[arg(long)]

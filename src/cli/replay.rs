@@ -29,6 +29,9 @@ pub(super) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     if !args.no_progress && std::io::stderr().is_terminal() {
         replay.watch(Box::new(Progress::new(replay.workload.jobs().len())));
     }
+    if let Some(samples) = args.measure_forecast {
+        replay.measure_forecast(samples);
+    }
     let mut finished = replay.run()?;
     let report = &mut finished.outcome.report;
     report.wall_s = began.elapsed().as_secs_f64();

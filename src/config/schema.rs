@@ -253,7 +253,13 @@ pub const RESOURCE: &[Key] = &[
         "8",
         "needed: how much there is, in the unit in which jobs ask for it",
     ),
-    key("pool[].name", Kind::Text, "", "'solver'", "what it is called, no name twice; without it: the type"),
+    key(
+        "pool[].name",
+        Kind::Text,
+        "",
+        "'solver'",
+        "what it is called, no name twice and none that begins with `/`; without it: the type",
+    ),
 ];
 
 /// Where the tables stand. Whoever is named first is above.

@@ -17,6 +17,7 @@ mod audit;
 pub mod book;
 pub mod digest;
 pub mod donations;
+pub mod measure;
 pub mod metrics;
 pub mod random;
 
@@ -25,5 +26,7 @@ pub mod export;
 pub mod words;
 
 pub mod assembly;
+pub mod change;
 pub mod expect;
 pub mod quick;
+pub mod state;

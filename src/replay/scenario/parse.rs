@@ -3,7 +3,7 @@
 use super::error::{ScenarioError, ScenarioErrors};
 use super::fields::{Fields, Item, Source};
 use super::settings::read_site;
-use super::{ActionKind, Scenario, action, expect, machine, workload};
+use super::{Action, ActionKind, Scenario, action, expect, machine, workload};
 use crate::config::ResourceConfig;
 use crate::config::layers::{Base, Layers, Wanted};
 use crate::replay::library::Files;
@@ -58,6 +58,36 @@ impl Scenario {
             Some(scenario) if errors.is_empty() => Ok(scenario),
             _ => Err(ScenarioErrors(errors)),
         }
+    }
+}
+
+impl Scenario {
+    /// Reads actions that stand by themselves, with the queues and the clock of this scenario: a text of `[[action]]`
+    /// tables. Whether their queues exist is for the site to say.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse_actions(&self, epoch: Option<i64>, text: &str, file: &Path) -> Result<Vec<Action>, ScenarioErrors> {
+        let src = Source::new(file, text);
+        src.epoch.set(epoch);
+        *src.config.borrow_mut() = self.config.clone();
+        let document = DeTable::parse(text).map_err(|error| {
+            let line = src.line(error.span().map_or(0, |s| s.start));
+            let (file, message) = (file.to_owned(), error.message().to_owned());
+            ScenarioErrors(vec![ScenarioError::Toml { file, line, message }])
+        })?;
+        let top = Fields::new(&src, "the actions", document.get_ref(), 1);
+        let mut number = 0;
+        let actions = all(top.get("action"), |item| {
+            number += 1;
+            action::read_action(item, number)
+        });
+        if actions.is_empty() && !top.has("action") {
+            top.missing::<()>("action");
+        }
+        top.finish();
+        let errors = src.into_errors();
+        if errors.is_empty() { Ok(actions) } else { Err(ScenarioErrors(errors)) }
     }
 }
 
