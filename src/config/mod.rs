@@ -30,6 +30,7 @@ pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSetting
 pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig};
 
 #[cfg(test)]
+#[path = "schema/tests.rs"]
 mod schema_tests;
 #[cfg(test)]
 mod tests;
