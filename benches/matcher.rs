@@ -17,7 +17,7 @@ use sluice::formats::count::Count;
 use sluice::formats::grug::Grug;
 use sluice::formats::jobspec::{Jobspec, Resource};
 use sluice::graph::{Graph, KindId};
-use sluice::matcher::tree::{Engine, Format, Matched, Mode, Operation, Options, Status, Written};
+use sluice::matcher::tree::{Engine, Format, Mode, Operation, Options, Status};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -216,24 +216,10 @@ impl Bench {
             let Ok(matched) = engine.match_job(Operation::Allocate, JobId(i as u64), NOW, spec) else { return };
             used += wanted(spec);
             held.push_back((i as u64, wanted(spec)));
-            written += r_of(engine, &matched).len();
+            written += engine.written(Format::Rv1Nosched, &matched, None).len();
         });
         black_box(written);
     }
-}
-
-fn r_of(engine: &Engine, matched: &Matched) -> String {
-    let properties = |v| engine.properties(v);
-    let written = Written {
-        format: Format::Rv1Nosched,
-        graph: engine.graph(),
-        grant: &matched.grant,
-        properties: &properties,
-        start: matched.at,
-        end: matched.end,
-        queue: None,
-    };
-    written.to_string()
 }
 
 fn allocate(engine: &mut Engine, i: usize, spec: &Jobspec) {

@@ -21,7 +21,8 @@ mod jgf;
 mod json;
 mod lite;
 
-use super::outcome::Grant;
+use super::engine::Engine;
+use super::outcome::{Grant, Matched};
 use crate::base::{Timestamp, VertexId};
 use crate::graph::Graph;
 use lite::Lite;
@@ -88,6 +89,16 @@ pub struct Written<'a> {
     pub end: Timestamp,
     /// The queue that the jobspec names; R with JGF tells it.
     pub queue: Option<&'a str>,
+}
+
+impl Engine {
+    /// A match as text.
+    pub fn written(&self, format: Format, matched: &Matched, queue: Option<&str>) -> String {
+        let properties = |v| self.properties(v);
+        let Matched { at: start, end, grant, .. } = matched;
+        Written { format, graph: self.graph(), grant, properties: &properties, start: *start, end: *end, queue }
+            .to_string()
+    }
 }
 
 impl Written<'_> {

@@ -1,5 +1,5 @@
 use super::super::{Engine, Matched, Operation, Options};
-use super::{Format, Written, json};
+use super::{Format, json};
 use crate::base::{JobId, Timestamp};
 use crate::formats::jgf::Jgf;
 use crate::formats::jobspec::Jobspec;
@@ -32,9 +32,7 @@ fn machine_and_match() -> (Engine, Matched) {
 }
 
 fn write(engine: &Engine, matched: &Matched, format: Format, queue: Option<&str>) -> String {
-    let (graph, grant) = (engine.graph(), &matched.grant);
-    let properties = |v| engine.properties(v);
-    Written { format, graph, grant, properties: &properties, start: matched.at, end: matched.end, queue }.to_string()
+    engine.written(format, matched, queue)
 }
 
 const SIMPLE: &str = "      ---------core0[1:x]

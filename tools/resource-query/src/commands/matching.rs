@@ -7,8 +7,7 @@ use crate::output::Outputs;
 use crate::session::{Flow, Job, JobState, Session};
 use sluice::base::{Duration, JobId, Timestamp};
 use sluice::formats::jobspec::Jobspec;
-use sluice::matcher::tree::{Format, MatchError, Matched, Mode, Operation, Source, Written};
-use std::fmt::Write as _;
+use sluice::matcher::tree::{MatchError, Matched, Mode, Operation, Source};
 use std::io;
 use std::path::Path;
 use std::time::Instant;
@@ -72,7 +71,7 @@ impl Session {
         if let Answer::Matched(matched) = &answer
             && operation != Operation::Satisfiability
         {
-            let text = self.written(self.options.format, matched, queue.as_deref());
+            let text = self.engine.written(self.options.format, matched, queue.as_deref());
             outputs.results().write_all(text.as_bytes())?;
         }
         let took = match answer {
@@ -129,23 +128,6 @@ impl Session {
                 Answer::Refused
             }
         })
-    }
-
-    /// A grant as text.
-    pub(super) fn written(&self, format: Format, matched: &Matched, queue: Option<&str>) -> String {
-        let properties = |v| self.engine.properties(v);
-        let written = Written {
-            format,
-            graph: self.engine.graph(),
-            grant: &matched.grant,
-            properties: &properties,
-            start: matched.at,
-            end: matched.end,
-            queue,
-        };
-        let mut text = String::new();
-        let _ = write!(text, "{written}");
-        text
     }
 
     fn print_times(&self, took: f64, elapse_to_results: bool, outputs: &mut Outputs<'_>) -> io::Result<()> {
@@ -226,7 +208,7 @@ pub(super) fn update(session: &mut Session, words: &[&str], outputs: &mut Output
     let started = Instant::now();
     let answer = match session.take_over(reader, Path::new(file), job, at, duration) {
         Ok(matched) => {
-            outputs.results().write_all(session.written(session.options.format, &matched, None).as_bytes())?;
+            outputs.results().write_all(session.engine.written(session.options.format, &matched, None).as_bytes())?;
             Answer::Matched(matched)
         }
         Err(message) => {

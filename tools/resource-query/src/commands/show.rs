@@ -19,7 +19,7 @@ pub(super) fn find(session: &mut Session, words: &[&str], outputs: &mut Outputs<
     let start = Timestamp::from_secs(0);
     let grant = session.engine.find(&condition, start);
     let found = Matched { at: start, end: start, mode: Mode::Matched, grant, visits: Visits::default() };
-    outputs.results().write_all(session.written(session.options.format, &found, None).as_bytes())?;
+    outputs.results().write_all(session.engine.written(session.options.format, &found, None).as_bytes())?;
     writeln!(outputs.results(), "{SEPARATOR}\nINFO: EXPRESSION=\"{criteria}\"\n{SEPARATOR}")?;
     Ok(Flow::Continue)
 }
