@@ -6,7 +6,7 @@ use super::query::{self, StateArgs, hosts, instant, json_span, json_time, nodes,
 use crate::graph::Graph;
 use crate::replay::state::State;
 use crate::replay::words;
-use crate::site::{Blocker, JobReport, JobState, Note, Outcome, Place, QueueReport, TargetReport, Usage};
+use crate::site::{Blocker, JobReport, Note, Place, QueueReport, TargetReport, Usage};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -96,18 +96,6 @@ pub(super) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn state_word(state: JobState) -> &'static str {
-    match state {
-        JobState::Pending => "pending",
-        JobState::Held => "held",
-        JobState::Running => "running",
-        JobState::Ended(Outcome::Completed) => "completed",
-        JobState::Ended(Outcome::Failed) => "failed",
-        JobState::Ended(Outcome::Cancelled) | JobState::Cancelled => "cancelled",
-        JobState::Denied => "denied",
-    }
-}
-
 fn place_word(place: &Place) -> String {
     match place {
         Place::Free => "free".to_owned(),
@@ -125,14 +113,8 @@ fn job_text(state: &State, report: &JobReport) -> String {
     let (job, epoch, graph) = (&report.job, state.epoch, state.site.graph());
     let mut text = String::new();
     let home = report.home.as_ref().map_or(String::new(), |h| format!(" (scheduled by {h})"));
-    let _ = writeln!(
-        text,
-        "Job {} of user {} in queue {}{home}: {}",
-        job.id,
-        job.userid,
-        report.queue,
-        state_word(job.state)
-    );
+    let _ =
+        writeln!(text, "Job {} of user {} in queue {}{home}: {}", job.id, job.userid, report.queue, job.state.word());
     let limit =
         if job.limit.is_infinite() { "unlimited".to_owned() } else { crate::formats::duration::format(job.limit) };
     let _ = writeln!(text, "Submitted    {}, priority {}, limit {limit}", when(job.submitted, epoch), job.priority);
@@ -275,7 +257,7 @@ fn job_json(state: &State, report: &JobReport) -> Value {
         "job": job.id.0,
         "queue": report.queue,
         "scheduled_by": report.home,
-        "state": state_word(job.state),
+        "state": job.state.word(),
         "user": job.userid,
         "priority": job.priority.0,
         "limit_s": if job.limit.is_infinite() { Value::Null } else { json!(job.limit.secs_f64()) },

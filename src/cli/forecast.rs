@@ -113,8 +113,7 @@ fn of_nodes(state: &State, usage: &Usage, list: &str) -> Result<(String, Value),
     let (site, epoch) = (&state.site, state.epoch);
     let targets = query::targets(site, list)?;
     let all = site.forecast_targets(&targets, usage);
-    let last = |of: fn(&Span) -> crate::base::Timestamp| all.iter().map(|t| of(&t.free)).max().unwrap_or(state.at);
-    let last = Span { worst: last(|s| s.worst), likely: last(|s| s.likely) };
+    let last = all.iter().map(|t| t.free).reduce(Span::later).unwrap_or(Span::at(state.at));
     // Nodes that come free together stand in one row.
     let mut groups: Vec<(Span, String, crate::base::TargetSet)> = Vec::new();
     for target in &all {

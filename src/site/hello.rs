@@ -35,7 +35,7 @@ impl Site {
                     return Err(EventError::JobState {
                         job: found.id,
                         expected: "running, pending, held or unknown",
-                        found: super::jobs::name(state),
+                        found: state.word(),
                     });
                 }
             },

@@ -38,6 +38,19 @@ impl JobState {
     pub fn is_final(self) -> bool {
         matches!(self, JobState::Ended(_) | JobState::Denied | JobState::Cancelled)
     }
+
+    /// In a word, for errors and tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            JobState::Pending => "pending",
+            JobState::Held => "held",
+            JobState::Running => "running",
+            JobState::Ended(Outcome::Completed) => "completed",
+            JobState::Ended(Outcome::Failed) => "failed",
+            JobState::Ended(Outcome::Cancelled) | JobState::Cancelled => "cancelled",
+            JobState::Denied => "denied",
+        }
+    }
 }
 
 /// How many jobs stand where. `submitted` is the sum of the seven that follow; `requeued` counts events.

@@ -121,7 +121,7 @@ impl Site {
 
     fn misplaced(&self, slot: u32, expected: &'static str) -> EventError {
         let job = self.jobs.job(slot);
-        EventError::JobState { job: job.id, expected, found: name(job.state) }
+        EventError::JobState { job: job.id, expected, found: job.state.word() }
     }
 
     pub(super) fn cancel(&mut self, now: Timestamp, id: JobId, effects: &mut Vec<Effect>) -> Result<(), EventError> {
@@ -457,19 +457,6 @@ impl Site {
 
 /// Stands for the queue of a job that named none that exists.
 pub(super) const NO_QUEUE: QueueId = QueueId(u32::MAX);
-
-/// A state in a word, for errors and tables.
-pub(super) fn name(state: JobState) -> &'static str {
-    match state {
-        JobState::Pending => "pending",
-        JobState::Held => "held",
-        JobState::Running => "running",
-        JobState::Ended(Outcome::Completed) => "completed",
-        JobState::Ended(Outcome::Failed) => "failed",
-        JobState::Ended(Outcome::Cancelled) | JobState::Cancelled => "cancelled",
-        JobState::Denied => "denied",
-    }
-}
 
 impl std::fmt::Display for Denial {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

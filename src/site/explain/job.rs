@@ -4,9 +4,9 @@ use super::Blocker;
 use crate::base::{JobId, TargetId, TargetSet, Timestamp};
 use crate::coordinator::Ownership;
 use crate::matcher::Reason;
-use crate::site::forecast::{Basis, Forecast, Span, Usage, holding_end};
+use crate::site::forecast::{Forecast, Span, Usage};
 use crate::site::job::{Job, JobState};
-use crate::site::{Denial, Site, Why};
+use crate::site::{Denial, Site, SwitchSpec, Why};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -68,7 +68,6 @@ impl Site {
         let blockers = self.blockers(job, &why, &places, usage);
         let scheduler = known.and_then(|_| self.queue(job.home).scheduler.as_ref()).filter(|_| job.in_scheduler);
         let held = self.selection(id).map(|s| s.target_set()).unwrap_or_default();
-        let changes = blockers.iter().map(Blocker::changes).filter(|at| *at > self.now).min();
         Some(JobReport {
             job: job.clone(),
             queue: known.map_or_else(|| "none".into(), |q| q.name.clone()),
@@ -76,8 +75,8 @@ impl Site {
             why,
             ahead: scheduler.and_then(|s| s.waiting().position(|w| w.job.id == id)),
             places,
+            changes: self.first_change(&blockers),
             blockers,
-            changes: changes.unwrap_or(Timestamp::NEVER),
             start: forecast.job(id),
             held,
         })
@@ -178,9 +177,7 @@ impl Site {
             .into_iter()
             .map(|(index, targets)| {
                 let view = self.holder_view(index, targets.first().unwrap_or_default());
-                let worst = holding_end(self, index, Basis::Limits);
-                let likely = holding_end(self, index, Basis::Use(usage)).min(worst);
-                Blocker::Job { job: view.job, what: view.what, targets, until: Span { worst, likely } }
+                Blocker::Job { job: view.job, what: view.what, targets, until: self.holding_span(index, usage) }
             })
             .collect();
         all.sort_by_key(|b| match b {
@@ -199,15 +196,14 @@ impl Site {
             if mine.is_empty() {
                 continue;
             }
-            let frees = self.forecast_targets(&mine, usage);
-            let last = |of: fn(&Span) -> Timestamp| frees.iter().map(|f| of(&f.free)).max().unwrap_or(self.now);
-            let first = |of: fn(&Span) -> Timestamp| frees.iter().map(|f| of(&f.free)).min().unwrap_or(self.now);
+            let frees = self.forecast_targets(&mine, usage).into_iter().map(|f| f.free);
+            let now = Span::at(self.now);
             all.push(Blocker::Donation {
                 donor: name(donation.donor),
                 recipient: donation.recipient.map(name),
                 targets: mine,
-                first: Span { worst: first(|s| s.worst), likely: first(|s| s.likely) },
-                until: Span { worst: last(|s| s.worst), likely: last(|s| s.likely) },
+                first: frees.clone().reduce(Span::earlier).unwrap_or(now),
+                until: frees.reduce(Span::later).unwrap_or(now),
             });
         }
         all
@@ -230,20 +226,36 @@ impl Site {
     fn to_come(&self, job: &Job, places: &BTreeMap<Place, TargetSet>) -> Vec<Blocker> {
         let home = &self.queue(job.home).name;
         let elsewhere = |name: &str| places.keys().any(|p| matches!(p, Place::Elsewhere(q) if **q == *name));
-        let concerns = |name: &String| **name == **home || elsewhere(name);
-        let switches = self.planned_switches.iter().filter(|(_, p)| {
-            p.switch.release.iter().any(concerns) || p.switch.start.iter().any(|(name, _)| concerns(name))
-        });
-        let mut all: Vec<Blocker> =
-            switches.map(|(name, p)| Blocker::Switch { name: name.clone(), at: p.at }).collect();
-        for drain in &self.planned_drains {
-            let mut targets = TargetSet::new();
-            places.values().for_each(|p| targets |= &(&drain.targets & p));
-            if !targets.is_empty() {
-                all.push(Blocker::Drain { targets, reason: drain.reason.clone(), at: Some(drain.at) });
-            }
-        }
-        all
+        let concerns = |name: &str| *name == **home || elsewhere(name);
+        let mut targets = TargetSet::new();
+        places.values().for_each(|place| targets |= place);
+        self.switches_to_come(concerns).chain(self.drains_to_come(&targets)).collect()
+    }
+
+    /// Planned switches that name a queue of some kind.
+    pub(super) fn switches_to_come(&self, concerns: impl Fn(&str) -> bool) -> impl Iterator<Item = Blocker> {
+        let concerned = move |switch: &SwitchSpec| {
+            let starts = switch.start.iter().map(|(queue, _)| queue);
+            switch.release.iter().chain(starts).any(|queue| concerns(queue))
+        };
+        let switches = self.planned_switches.iter().filter(move |(_, planned)| concerned(&planned.switch));
+        switches.map(|(name, planned)| Blocker::Switch { name: name.clone(), at: planned.at })
+    }
+
+    /// Planned drains of some of these targets.
+    pub(super) fn drains_to_come(&self, targets: &TargetSet) -> impl Iterator<Item = Blocker> {
+        let drains = self.planned_drains.iter().map(move |drain| (drain, &drain.targets & targets));
+        drains.filter(|(_, targets)| !targets.is_empty()).map(|(drain, targets)| Blocker::Drain {
+            targets,
+            reason: drain.reason.clone(),
+            at: Some(drain.at),
+        })
+    }
+
+    /// The first moment at which any of what is in the way changes; never: no such is known.
+    pub(super) fn first_change(&self, blockers: &[Blocker]) -> Timestamp {
+        let changes = blockers.iter().map(Blocker::changes).filter(|at| *at > self.now);
+        changes.min().unwrap_or(Timestamp::NEVER)
     }
 }
 

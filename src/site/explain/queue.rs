@@ -47,20 +47,14 @@ impl Site {
             asked += 1;
         }
         let starts = || forecast.jobs.iter().filter(|j| j.queue == view.id).map(|j| j.start);
-        let of = |of: fn(&Span) -> Timestamp, last: bool| {
-            let all = starts().map(|s| of(&s));
-            if last { all.max() } else { all.min() }.unwrap_or(Timestamp::NEVER)
-        };
-        let span = |last| Span { worst: of(|s| s.worst, last), likely: of(|s| s.likely, last) };
         let blockers = self.in_the_way(&view, usage);
-        let changes = blockers.iter().map(Blocker::changes).filter(|at| *at > self.now).min();
         let arrives = |a: &&Arrival| a.recipient.as_ref() == Some(&view.name);
         Some(QueueReport {
             reasons,
             asked,
-            changes: changes.unwrap_or(Timestamp::NEVER),
-            first: span(false),
-            last: span(true),
+            changes: self.first_change(&blockers),
+            first: starts().reduce(Span::earlier).unwrap_or(Span::NEVER),
+            last: starts().reduce(Span::later).unwrap_or(Span::NEVER),
             arrivals: forecast.likely_arrivals().iter().filter(arrives).cloned().collect(),
             blockers,
             view,
@@ -87,18 +81,8 @@ impl Site {
         if !silent.is_empty() {
             blockers.push(Blocker::Offline(silent));
         }
-        for (name, planned) in &self.planned_switches {
-            let starts = planned.switch.start.iter().map(|(queue, _)| queue);
-            if planned.switch.release.iter().chain(starts).any(|queue| **queue == *view.name) {
-                blockers.push(Blocker::Switch { name: name.clone(), at: planned.at });
-            }
-        }
-        for drain in &self.planned_drains {
-            let targets = &drain.targets & &view.members;
-            if !targets.is_empty() {
-                blockers.push(Blocker::Drain { targets, reason: drain.reason.clone(), at: Some(drain.at) });
-            }
-        }
+        blockers.extend(self.switches_to_come(|queue| *queue == *view.name));
+        blockers.extend(self.drains_to_come(&view.members));
         blockers
     }
 }

@@ -74,9 +74,7 @@ impl Site {
         if !view.answering {
             blockers.push(Blocker::Offline(one.clone()));
         }
-        for drain in self.planned_drains.iter().filter(|d| d.targets.contains(target)) {
-            blockers.push(Blocker::Drain { targets: one.clone(), reason: drain.reason.clone(), at: Some(drain.at) });
-        }
+        blockers.extend(self.drains_to_come(&one));
         let covers = |q: &&super::super::queue::Queue| q.is_live() && q.members.contains(target);
         Some(TargetReport {
             members: self.queues.iter().filter(covers).map(|q| q.name.clone()).collect(),

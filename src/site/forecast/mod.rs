@@ -12,7 +12,7 @@ mod targets;
 mod usage;
 
 pub use play::{Arrival, NextUse};
-pub(super) use play::{Played, Until, holding_end, play};
+pub(super) use play::{Played, Until, play};
 pub use targets::{FreeForecast, TargetForecast};
 pub use usage::{Basis, Usage};
 
@@ -34,6 +34,23 @@ pub struct Span {
 impl Span {
     /// Neither is known.
     pub const NEVER: Span = Span { worst: Timestamp::NEVER, likely: Timestamp::NEVER };
+
+    /// The same time for both.
+    pub fn at(at: Timestamp) -> Span {
+        Span { worst: at, likely: at }
+    }
+
+    /// The earlier of each.
+    #[must_use]
+    pub fn earlier(self, other: Span) -> Span {
+        Span { worst: self.worst.min(other.worst), likely: self.likely.min(other.likely) }
+    }
+
+    /// The later of each.
+    #[must_use]
+    pub fn later(self, other: Span) -> Span {
+        Span { worst: self.worst.max(other.worst), likely: self.likely.max(other.likely) }
+    }
 }
 
 /// When a waiting job starts.

@@ -5,7 +5,8 @@
 //! passes are dear are played as `easy`: what they plan themselves is looked up in their own plans, not here. In very long
 //! queues only the first jobs are looked at for backfilling.
 
-use super::usage::Basis;
+use super::Span;
+use super::usage::{Basis, Usage};
 use crate::base::{Duration, FastSet, JobId, TargetId, TargetSet, Timestamp};
 use crate::config::QueuePolicy;
 use crate::matcher::{Freed, Selection};
@@ -264,8 +265,16 @@ impl Shadow<'_> {
     }
 }
 
+impl Site {
+    /// When what is held will be released, on both bases.
+    pub(in crate::site) fn holding_span(&self, index: u32, usage: &Usage) -> Span {
+        let end = |basis| holding_end(self, index, basis);
+        Span { worst: end(Basis::Limits), likely: end(Basis::Use(usage)) }
+    }
+}
+
 /// When what is held will be released.
-pub(in crate::site) fn holding_end(site: &Site, index: u32, basis: Basis<'_>) -> Timestamp {
+fn holding_end(site: &Site, index: u32, basis: Basis<'_>) -> Timestamp {
     let holding = site.jobs.holding(index);
     let (now, by_limit) = (site.now(), site.held().end_of(index));
     let soon = now + Duration::from_micros(1);

@@ -2,8 +2,7 @@
 //!
 //! Decides nothing about who gets them then: that they are free means that a queue, or a drain, could have them.
 
-use super::play::holding_end;
-use super::usage::{Basis, Usage};
+use super::usage::Usage;
 use super::{Forecast, Span};
 use crate::base::{TargetId, TargetSet, Timestamp};
 use crate::site::Site;
@@ -35,12 +34,11 @@ pub struct FreeForecast {
 impl Site {
     /// When targets are free of what holds them now.
     pub fn forecast_targets(&self, targets: &TargetSet, usage: &Usage) -> Vec<TargetForecast> {
-        let free = |target: TargetId, basis: Basis<'_>| {
-            let ends = self.ledger.holders(target).into_iter().map(|h| holding_end(self, h, basis));
-            ends.max().unwrap_or(self.now)
+        let free = |target: TargetId| {
+            let ends = self.ledger.holders(target).into_iter().map(|holding| self.holding_span(holding, usage));
+            ends.reduce(Span::later).unwrap_or(Span::at(self.now))
         };
-        let span = |target| Span { worst: free(target, Basis::Limits), likely: free(target, Basis::Use(usage)) };
-        targets.iter().map(|target| TargetForecast { target, free: span(target) }).collect()
+        targets.iter().map(|target| TargetForecast { target, free: free(target) }).collect()
     }
 
     /// When `count` targets are free at once, of those that answer; of one queue's members if it is named.

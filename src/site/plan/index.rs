@@ -5,7 +5,6 @@
 
 use crate::site::{JobState, Site};
 use serde::Serialize;
-use std::hash::Hasher;
 use std::io::{self, Write};
 
 /// FNV-1a over 64 bits.
@@ -24,16 +23,6 @@ impl Write for Fnv {
     }
 }
 
-impl Hasher for Fnv {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        let _ = Write::write(self, bytes);
-    }
-}
-
 impl Fnv {
     fn add(&mut self, value: &impl Serialize) {
         // Writing to a number cannot fail, and nothing here has keys that are no strings.
@@ -41,7 +30,7 @@ impl Fnv {
     }
 
     fn number(&mut self, n: u64) {
-        self.write_u64(n.to_le());
+        let _ = self.write(&n.to_le_bytes());
     }
 }
 
@@ -66,7 +55,7 @@ impl Site {
             hash.number(u64::from(holding.left) << 8 | holding.kind as u64);
         }
         hash.number(self.jobs.counts.submitted);
-        hash.finish()
+        hash.0
     }
 }
 

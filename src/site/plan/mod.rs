@@ -181,9 +181,7 @@ impl Preview {
         for job in &before.forecast.jobs {
             let start = match then.get(&job.job) {
                 Some(start) => *start,
-                None if after.site.job(job.job).is_some_and(|j| j.state == JobState::Running) => {
-                    Span { worst: now, likely: now }
-                }
+                None if after.site.job(job.job).is_some_and(|j| j.state == JobState::Running) => Span::at(now),
                 // It stands in one of the other lists.
                 None => continue,
             };
@@ -286,12 +284,12 @@ fn only_in(these: &[Ways; 2], others: &[Ways; 2], site: &Site) -> Vec<Move> {
             from: way.0.clone(),
             to: way.1.clone(),
             first: Span::NEVER,
-            last: Span { worst: Timestamp::MIN, likely: Timestamp::MIN },
+            last: Span::at(Timestamp::MIN),
         };
         let entry = moves.entry(way.clone()).or_insert_with(new);
         entry.targets.insert(target);
-        entry.first = Span { worst: entry.first.worst.min(at.worst), likely: entry.first.likely.min(at.likely) };
-        entry.last = Span { worst: entry.last.worst.max(at.worst), likely: entry.last.likely.max(at.likely) };
+        entry.first = entry.first.earlier(at);
+        entry.last = entry.last.later(at);
     };
     let [worst, likely] = these;
     for ((target, nth), (way, at)) in likely {
