@@ -3,6 +3,7 @@
 use super::config_args::{ConfigCommand, LayerArgs};
 use super::diagnostic::Failure;
 use super::exit::Exit;
+use super::query::pretty;
 use crate::config::layers::{Deed, Directory, Layers, Leaf, Place, Say, Wanted, key};
 use crate::config::{nearest, schema};
 use crate::replay::library::Files;
@@ -17,10 +18,7 @@ pub(super) fn run(command: &ConfigCommand) -> Result<Exit, Failure> {
         ConfigCommand::Check { layers } => (check(layers)?, Exit::Ok),
         ConfigCommand::Diff { a, b, layers } => diff(a, b, layers)?,
         ConfigCommand::Explain { key, layers } => (explain(key, layers)?, Exit::Ok),
-        ConfigCommand::Schema => {
-            let text = serde_json::to_string_pretty(&schema::json_schema());
-            (text.map_err(|e| Failure::new(format!("cannot write the schema: {e}"), None))? + "\n", Exit::Ok)
-        }
+        ConfigCommand::Schema => (pretty(&schema::json_schema())?, Exit::Ok),
         ConfigCommand::Reference => (crate::config::reference::markdown(), Exit::Ok),
     };
     std::io::stdout().write_all(text.as_bytes())?;
@@ -93,8 +91,7 @@ fn show(key: Option<&str>, origin: bool, as_json: bool, args: &LayerArgs) -> Res
     if as_json {
         let value =
             if origin { leaves.iter().map(leaf_json).collect() } else { layers.json(&names).unwrap_or_default() };
-        let text = serde_json::to_string_pretty(&value);
-        return Ok(text.map_err(|e| Failure::new(format!("cannot write JSON: {e}"), None))? + "\n");
+        return pretty(&value);
     }
     let lines: Vec<(String, String)> = leaves.iter().map(|leaf| (line(leaf), origins(&leaf.by))).collect();
     let width = lines.iter().map(|(line, _)| line.chars().count()).filter(|width| *width <= 72).max().unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use super::diagnostic::Failure;
 use super::exit::{EXIT_STATUS, Exit};
-use super::query::{self, StateArgs, hosts, instant, json_span, json_time, nodes, say, say_json, span, when};
+use super::query::{self, StateArgs, answer, hosts, json_span, json_time, more, nodes, span, when};
 use crate::graph::Graph;
 use crate::replay::state::State;
 use crate::replay::words;
@@ -88,12 +88,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
             (queue_text(&state, &report), queue_json(&state, &report))
         }
     };
-    if as_json {
-        say_json(&json!({"at": json_time(state.at), "epoch": state.epoch, "answer": json}))?;
-    } else {
-        say(&format!("At {}\n{text}", instant(state.at, state.epoch)))?;
-    }
-    Ok(Exit::Ok)
+    answer(&state, as_json, &text, &json)
 }
 
 fn place_word(place: &Place) -> String {
@@ -175,9 +170,7 @@ fn in_the_way(text: &mut String, blockers: &[Blocker], graph: &Graph, epoch: Opt
     for blocker in blockers.iter().take(SHOWN) {
         let _ = writeln!(text, "  {}", blocker_text(blocker, graph, epoch));
     }
-    if blockers.len() > SHOWN {
-        let _ = writeln!(text, "  and {} more; --json has all of them", blockers.len() - SHOWN);
-    }
+    more(text, "  ", blockers.len(), SHOWN);
 }
 
 fn blocker_text(blocker: &Blocker, graph: &Graph, epoch: Option<i64>) -> String {

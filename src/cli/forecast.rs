@@ -2,7 +2,7 @@
 
 use super::diagnostic::Failure;
 use super::exit::{EXIT_STATUS, Exit};
-use super::query::{self, ROWS, StateArgs, hosts, instant, json_span, json_time, nodes, say, say_json, span, when};
+use super::query::{self, ROWS, StateArgs, answer, hosts, json_span, more, nodes, span, when};
 use super::summary::Look;
 use crate::replay::state::State;
 use crate::site::{Forecast, Site, Span, Usage};
@@ -67,12 +67,7 @@ pub(super) fn run(args: &ForecastArgs) -> Result<Exit, Failure> {
     } else {
         of_jobs(&state, &site.forecast_by(&usage, None), args.queue.as_deref())
     };
-    if args.state.json {
-        say_json(&json!({"at": json_time(state.at), "epoch": state.epoch, "answer": json}))?;
-    } else {
-        say(&format!("At {}\n{text}", instant(state.at, state.epoch)))?;
-    }
-    Ok(Exit::Ok)
+    answer(&state, args.state.json, &text, &json)
 }
 
 fn of_jobs(state: &State, forecast: &Forecast, queue: Option<&str>) -> (String, Value) {
@@ -97,9 +92,7 @@ fn of_jobs(state: &State, forecast: &Forecast, queue: Option<&str>) -> (String, 
     if !chosen.is_empty() {
         let _ = writeln!(text, "{}", Look::of_stdout().fit(table, &["submitted", "user"]));
     }
-    if chosen.len() > ROWS {
-        let _ = writeln!(text, "and {} more; --json has all of them", chosen.len() - ROWS);
-    }
+    more(&mut text, "", chosen.len(), ROWS);
     let rows: Vec<Value> =
         chosen.iter().map(|j| json!({"job": j.job.0, "queue": name(j.queue), "start": json_span(j.start)})).collect();
     (text, json!({"jobs": rows}))

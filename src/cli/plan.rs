@@ -2,12 +2,14 @@
 
 use super::diagnostic::Failure;
 use super::exit::{EXIT_STATUS, Exit};
-use super::query::{self, ROWS, StateArgs, hosts, instant, json_span, json_time, nodes, say, say_json, span, when};
+use super::query::{
+    self, ROWS, StateArgs, hosts, instant, json_span, json_time, more, nodes, say, say_json, span, when,
+};
 use super::summary::Look;
 use crate::base::{JobId, Timestamp};
 use crate::config::Config;
-use crate::replay::assembly::{Finished, RunOptions, assemble};
-use crate::replay::change::{action_text, events_of, read_actions};
+use crate::replay::assembly::{RunOptions, assemble};
+use crate::replay::change::{action_text, events_of};
 use crate::replay::engine::Intervention;
 use crate::replay::metrics::Report;
 use crate::replay::scenario::Scenario;
@@ -118,7 +120,7 @@ impl ChangeArgs {
             (None, Some(path)) => (read(path)?, path.clone()),
             (None, None) => return Err(Failure::new("no change", None).with(Exit::Usage)),
         };
-        let actions = read_actions(scenario, epoch, &text, &file)?;
+        let actions = scenario.parse_actions(epoch, &text, &file)?;
         Ok(events_of(&actions, site)?)
     }
 }
@@ -202,9 +204,7 @@ fn jobs_text(text: &mut String, preview: &Preview, epoch: Option<i64>) {
         if !lines.is_empty() {
             let _ = writeln!(text, "\n{title}");
             lines.iter().take(ROWS).for_each(|line| *text += &format!("  {line}\n"));
-            if lines.len() > ROWS {
-                let _ = writeln!(text, "  and {} more; --json has all of them", lines.len() - ROWS);
-            }
+            more(text, "  ", lines.len(), ROWS);
         }
     };
     let held = preview.held.iter().map(|(job, why)| format!("{job}: {why}")).collect();
@@ -237,9 +237,7 @@ fn jobs_text(text: &mut String, preview: &Preview, epoch: Option<i64>) {
         table.add_row(row);
     }
     let _ = writeln!(text, "{}", look.fit(table, &["worst before", "worst after"]));
-    if starts.len() > ROWS / 2 {
-        let _ = writeln!(text, "and {} more; --json has all of them", starts.len() - ROWS / 2);
-    }
+    more(text, "", starts.len(), ROWS / 2);
 }
 
 fn preview_json(preview: &Preview, site: &Site, epoch: Option<i64>) -> Value {
@@ -281,47 +279,28 @@ fn preview_json(preview: &Preview, site: &Site, epoch: Option<i64>) -> Value {
     })
 }
 
-/// What was done, or why not.
-enum Applied {
-    Done(Box<Intervention>, Box<Finished>),
-    Failed(Failure),
-}
-
-impl From<crate::replay::engine::ReplayError> for Applied {
-    fn from(error: crate::replay::engine::ReplayError) -> Self {
-        Applied::Failed(error.into())
-    }
-}
-
 pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     let (scenario, at) = args.state.open()?;
     let options = || RunOptions { shared: query::shared(), check: args.check, ..RunOptions::default() };
     let without = assemble(scenario.clone(), options())?.run()?;
     let replay = assemble(scenario.clone(), options())?;
     let epoch = replay.epoch;
-    let choose = |site: &mut Site| -> Result<Vec<Event>, Applied> {
+    let choose = |site: &mut Site| -> Result<Vec<Event>, Failure> {
         let index = site.state_index();
         if let Some(expected) = args.check_index.filter(|expected| *expected != index) {
             let what =
                 format!("the state has index {index:016x}, not {expected:016x}: it has moved on since it was planned");
-            return Err(Applied::Failed(refused(&what)));
+            return Err(refused(&what));
         }
-        let events = args.change.events(&scenario, epoch, site).map_err(Applied::Failed)?;
+        let events = args.change.events(&scenario, epoch, site)?;
         // Refused as a whole before anything is done.
         let mut trial = site.clone();
         for event in &events {
-            trial.apply(site.now(), event.clone(), &mut Vec::new()).map_err(|e| Applied::Failed(refused(&e)))?;
+            trial.apply(site.now(), event.clone(), &mut Vec::new()).map_err(|e| refused(&e))?;
         }
         Ok(events)
     };
-    let applied = match replay.run_with(at, choose) {
-        Ok((intervention, finished)) => Applied::Done(Box::new(intervention), Box::new(finished)),
-        Err(applied) => applied,
-    };
-    let (done, with) = match applied {
-        Applied::Done(done, with) => (done, with),
-        Applied::Failed(failure) => return Err(failure),
-    };
+    let (done, with) = replay.run_with(at, choose)?;
     if let Some(error) = &done.refused {
         return Err(refused(error));
     }
@@ -392,9 +371,7 @@ fn applied_text(done: &Intervention, with: &Report, without: &Report, at: Timest
         let _ = writeln!(text, "  nothing that shows at once");
     }
     lines.iter().take(ROWS).for_each(|line| text += &format!("  {line}\n"));
-    if lines.len() > ROWS {
-        let _ = writeln!(text, "  and {} more; --json has all of them", lines.len() - ROWS);
-    }
+    more(&mut text, "  ", lines.len(), ROWS);
     let look = Look::of_stdout();
     let header = ["queue", "state", "members", "owned", "allocated", "leaving", "arriving", "running", "pending"];
     let mut table = look.table(&header, 2);

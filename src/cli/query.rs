@@ -3,6 +3,7 @@
 
 use super::diagnostic::Failure;
 use super::exit::Exit;
+pub(super) use super::summary::when;
 use crate::base::{JobId, TargetSet, Timestamp};
 use crate::formats::hostlist::Hostlist;
 use crate::formats::jobid;
@@ -10,9 +11,10 @@ use crate::graph::Graph;
 use crate::replay::engine::targets_of_hosts;
 use crate::replay::scenario::{Scenario, parse_time};
 use crate::replay::state::{State, StateError, state_at};
-use crate::replay::words;
+pub(super) use crate::replay::words::instant;
 use crate::site::{Site, Span};
 use clap::{Args, ValueHint};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
@@ -63,7 +65,6 @@ impl StateArgs {
 impl From<StateError> for Failure {
     fn from(error: StateError) -> Self {
         match error {
-            StateError::Scenario(errors) => errors.into(),
             StateError::Assembly(error) => (*error).into(),
             StateError::Replay(error) => error.into(),
         }
@@ -77,21 +78,30 @@ pub(super) fn say(text: &str) -> Result<(), Failure> {
 
 /// Writes an answer as JSON.
 pub(super) fn say_json(value: &Value) -> Result<(), Failure> {
+    say(&pretty(value)?)
+}
+
+/// JSON for people to read.
+pub(super) fn pretty(value: &impl Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string_pretty(value);
-    say(&(text.map_err(|e| Failure::new(format!("cannot write the answer as JSON: {e}"), None))? + "\n"))
+    Ok(text.map_err(|e| Failure::new(format!("cannot write the answer as JSON: {e}"), None))? + "\n")
 }
 
-/// An instant for people: with its date where the clock is known.
-pub(super) fn instant(at: Timestamp, epoch: Option<i64>) -> String {
-    if at.is_never() { "never".to_owned() } else { words::instant(at, epoch) }
-}
-
-/// The same, shorter: the date alone where the clock is known.
-pub(super) fn when(at: Timestamp, epoch: Option<i64>) -> String {
-    if at.is_never() {
-        return "never".to_owned();
+/// Writes the answer to a question about a state, in the form that was asked for.
+pub(super) fn answer(state: &State, as_json: bool, text: &str, json: &Value) -> Result<Exit, Failure> {
+    if as_json {
+        say_json(&json!({"at": json_time(state.at), "epoch": state.epoch, "answer": json}))?;
+    } else {
+        say(&format!("At {}\n{text}", instant(state.at, state.epoch)))?;
     }
-    epoch.and_then(|epoch| words::date(at, epoch)).unwrap_or_else(|| at.to_string())
+    Ok(Exit::Ok)
+}
+
+/// A line that says how many of `all` are not shown.
+pub(super) fn more(text: &mut String, indent: &str, all: usize, shown: usize) {
+    if all > shown {
+        *text += &format!("{indent}and {} more; --json has all of them\n", all - shown);
+    }
 }
 
 /// Both times of a span, as one text.

@@ -11,15 +11,13 @@ use crate::replay::expect::{Verdict, judge};
 use crate::replay::quick::Quick;
 use crate::replay::scenario::{LimitRule, PassRule, Scenario, Workload};
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
 use std::time::Instant;
 
 pub(super) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     let began = Instant::now();
     let scenario = scenario(args)?;
-    let shared = std::env::var_os("SLUICE_SHARED").map_or_else(|| PathBuf::from("../shared"), PathBuf::from);
     let options = RunOptions {
-        shared,
+        shared: super::query::shared(),
         check: args.check,
         starts: args.starts.clone(),
         jobs_csv: args.jobs_csv.clone(),

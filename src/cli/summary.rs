@@ -2,7 +2,6 @@
 
 use super::unrun;
 use crate::base::{Duration, JobId, Timestamp};
-use crate::formats::hostlist::Hostlist;
 use crate::replay::assembly::Finished;
 use crate::replay::donations::DonationRow;
 use crate::replay::expect::Verdict;
@@ -248,21 +247,13 @@ fn donation_row(finished: &Finished, row: &DonationRow, look: Look) -> Vec<Strin
 }
 
 /// The date if there is one, else seconds.
-fn when(at: Timestamp, epoch: Option<i64>) -> String {
+pub(super) fn when(at: Timestamp, epoch: Option<i64>) -> String {
     epoch.and_then(|epoch| words::date(at, epoch)).unwrap_or_else(|| at.to_string())
 }
 
 /// The hosts of a donation as a hostlist, cut where it is long.
 fn hosts(site: &Site, row: &DonationRow) -> String {
-    let graph = site.graph();
-    let mut list = Hostlist::new();
-    for target in row.targets.iter() {
-        match graph.target(target) {
-            Some(target) => list.push(&target.host),
-            None => list.push(&format!("target{target}")),
-        }
-    }
-    let text = list.to_string();
+    let text = super::query::hosts(site.graph(), &row.targets);
     if text.chars().count() <= HOSTS {
         return text;
     }

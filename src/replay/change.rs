@@ -5,11 +5,10 @@
 
 use super::assembly::{AssemblyError, deed_of};
 use super::engine::{Deed, targets_of_hosts, targets_of_ranks};
-use super::scenario::{Action, JobPick, NodeSet, Occurrence, Scenario, ScenarioErrors};
+use super::scenario::{Action, JobPick, NodeSet, Occurrence};
 use crate::base::{JobId, TargetSet, Timestamp};
 use crate::formats::idset::Idset;
 use crate::site::{Event, JobState, Site};
-use std::path::Path;
 
 /// Keys whose values are lists of names.
 const LISTS: [&str; 3] = ["release", "start", "properties"];
@@ -51,19 +50,6 @@ pub fn action_text(words: &str, now: Timestamp) -> Result<String, String> {
 /// A text as TOML.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
-}
-
-/// Reads `[[action]]` tables that stand by themselves, as they would stand in `scenario`.
-///
-/// # Errors
-/// Everything that is wrong with them.
-pub fn read_actions(
-    scenario: &Scenario,
-    epoch: Option<i64>,
-    text: &str,
-    file: &Path,
-) -> Result<Vec<Action>, ScenarioErrors> {
-    scenario.parse_actions(epoch, text, file)
 }
 
 /// The events that actions mean, done now or announced now.

@@ -5,7 +5,7 @@
 
 use super::assembly::{AssemblyError, RunOptions, assemble};
 use super::engine::ReplayError;
-use super::scenario::{Scenario, ScenarioErrors};
+use super::scenario::Scenario;
 use super::workload::Workload;
 use crate::base::Timestamp;
 use crate::site::Site;
@@ -31,9 +31,6 @@ pub struct State {
 /// Why there is no such state.
 #[derive(Debug, Error)]
 pub enum StateError {
-    /// The scenario cannot be read.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioErrors),
     /// It cannot be put together.
     #[error(transparent)]
     Assembly(Box<AssemblyError>),

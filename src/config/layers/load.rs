@@ -154,7 +154,7 @@ impl<'l> Loader<'l> {
                 return self.errors.push(ConfigError::unplaced("", message));
             }
         };
-        files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+        files.retain(|file| is_toml(file));
         files.sort();
         for file in files {
             if let Err(message) = self.file(&file, Layer::Default(directory.label.clone()), &[]) {
@@ -194,7 +194,7 @@ impl<'l> Loader<'l> {
         let files =
             self.directories.iter().flat_map(|directory| self.library.list(&directory.path).unwrap_or_default());
         files
-            .filter(|file| file.extension().is_some_and(|extension| extension == "toml"))
+            .filter(|file| is_toml(file))
             .filter_map(|file| Some(file.file_stem()?.to_string_lossy().into_owned()))
             .collect()
     }
@@ -263,8 +263,11 @@ impl<'l> Loader<'l> {
                 self.named(name, &below)
             };
             if let Err(message) = taken {
-                let key = key::join(&include.below.iter().map(String::as_str).chain(["include"]).collect::<Vec<_>>());
-                self.errors.push(ConfigError::unplaced(key, message).placed(&file, &text, include.span));
+                self.errors.push(ConfigError::unplaced(include_key(&include.below), message).placed(
+                    &file,
+                    &text,
+                    include.span,
+                ));
             }
         }
         if path.is_some() {
@@ -294,7 +297,7 @@ fn find_includes(table: &DeTable<'_>, path: &mut Vec<String>, found: &mut Vec<In
 }
 
 fn read_include(value: &toml::Spanned<DeValue<'_>>, path: &[String], found: &mut Vec<Include>, wrong: &mut Vec<Wrong>) {
-    let key = || key::join(&path.iter().map(String::as_str).chain(["include"]).collect::<Vec<_>>());
+    let key = || include_key(path);
     let DeValue::Array(items) = value.get_ref() else {
         let message = "expected an array of names and files, as include = [\"site\", \"./rack.toml\"]";
         return wrong.push((key(), value.span(), message.to_owned()));
@@ -307,6 +310,15 @@ fn read_include(value: &toml::Spanned<DeValue<'_>>, path: &[String], found: &mut
             _ => wrong.push((key(), item.span(), "expected a name or a file in quotes".to_owned())),
         }
     }
+}
+
+/// The key `include` of a table.
+fn include_key(table: &[String]) -> String {
+    key::join(&table.iter().map(String::as_str).chain(["include"]).collect::<Vec<_>>())
+}
+
+fn is_toml(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "toml")
 }
 
 /// A path without `.` and, where a directory stands before it, `..`.
