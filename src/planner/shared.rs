@@ -242,6 +242,11 @@ impl SharedPools {
     pub fn leave(&mut self, pool: PoolId, span: SpanId) -> bool {
         self.pools.get_mut(pool.index()).is_some_and(|pool| pool.remove(span).is_ok())
     }
+
+    /// Takes spans away; `false` if one of them is not there.
+    pub fn leave_all(&mut self, spans: &[(PoolId, SpanId)]) -> bool {
+        spans.iter().fold(true, |all, (pool, span)| self.leave(*pool, *span) && all)
+    }
 }
 
 /// A size as the planner counts.

@@ -293,6 +293,7 @@ impl Jobs {
         let whole = job.partial && !run.selection.shares.iter().any(|s| matches!(s.extent, Extent::Part(_)));
         job.partial &= !whole;
         job.run = Some(run);
+        job.short = None;
         job.planned = Timestamp::NEVER;
         let (partial, pooled) = (job.partial, job.pooled());
         self.pooled -= usize::from(pooled);

@@ -289,19 +289,20 @@ impl Pass<'_> {
             self.examined += 1;
             self.progress.seen += 1;
             self.core.tell_apart(slot, self.now);
-            if self.core.jobs.get(slot).pooled() {
+            let found = if reserving {
+                self.core.earliest(slot, self.now)
+            } else {
+                self.core.fits(slot, self.now).map(|claim| (self.now, claim))
+            };
+            let pooled = self.core.jobs.get(slot).pooled();
+            if pooled && found.as_ref().is_none_or(|(start, _)| *start > self.now) {
                 self.core.note_limit(slot, self.now);
             }
-            if !reserving {
-                if let Some(claim) = self.core.fits(slot, self.now) {
-                    self.start_planned(at, slot, claim);
-                }
-                continue;
-            }
-            match self.core.earliest(slot, self.now) {
+            match found {
                 Some((start, claim)) if start <= self.now => self.start_planned(at, slot, claim),
+                None if !reserving => {}
                 Some((start, claim)) if fcfs => {
-                    if self.core.jobs.get(slot).pooled() {
+                    if pooled {
                         // Behind it nothing starts here; but other queues would take of the pools again and again.
                         self.core.occupy(slot, start, claim);
                         self.until(start);

@@ -74,7 +74,7 @@ impl Pooled {
 
     fn withdraw(&mut self, entry: &Entry) {
         if let Some(pools) = &mut self.at_hand {
-            let gone = entry.entered.iter().all(|(pool, span)| pools.leave(*pool, *span));
+            let gone = pools.leave_all(&entry.entered);
             debug_assert!(gone, "what was entered is there");
         }
     }

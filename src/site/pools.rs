@@ -68,9 +68,7 @@ impl Pools {
     }
 
     fn leave(&mut self, entry: &Entry) {
-        entry.entered.iter().for_each(|(pool, span)| {
-            self.free.leave(*pool, *span);
-        });
+        self.free.leave_all(&entry.entered);
     }
 
     /// A holding takes its shares until a planned end.
@@ -133,9 +131,7 @@ impl Pools {
     fn lend(&self, queue: QueueId) -> Box<SharedPools> {
         let mut free = Box::new(self.free.clone());
         if let Some(entry) = self.reserved.get(&queue) {
-            entry.entered.iter().for_each(|(pool, span)| {
-                free.leave(*pool, *span);
-            });
+            free.leave_all(&entry.entered);
         }
         free
     }

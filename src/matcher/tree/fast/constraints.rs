@@ -1,7 +1,7 @@
 //! Which positions a constraint means, by words of bits: from the sets of nodes that have each property.
 
 use super::{Fast, NOWHERE};
-use crate::base::{FastMap, VertexId};
+use crate::base::{FastMap, TargetId, VertexId};
 use crate::formats::constraint::{Constraint, PropertyTerm};
 use crate::graph::Graph;
 use crate::planner::nodes::Positions;
@@ -35,7 +35,11 @@ impl Fast {
 
     fn position_of(&self, graph: &Graph, v: VertexId) -> Option<u32> {
         let target = graph.target_of(v).and_then(|id| graph.target(id)).filter(|target| target.vertex == v)?;
-        self.position.get(target.id.index()).copied().filter(|&at| at != NOWHERE)
+        self.place_of(target.id)
+    }
+
+    fn place_of(&self, target: TargetId) -> Option<u32> {
+        self.position.get(target.index()).copied().filter(|&at| at != NOWHERE)
     }
 
     /// The nodes that satisfy a constraint, as [`Constraint::matches`] says it of each.
@@ -83,11 +87,7 @@ impl Fast {
     }
 
     fn add_named(&self, graph: &Graph, name: &str, to: &mut Positions) {
-        for &id in graph.targets_by_host(name) {
-            let known = self.position.get(id.index()).copied().filter(|&at| at != NOWHERE);
-            if let Some(at) = known {
-                to.insert(at);
-            }
-        }
+        let named = graph.targets_by_host(name).iter().filter_map(|&id| self.place_of(id));
+        named.for_each(|at| to.insert(at));
     }
 }
