@@ -193,12 +193,15 @@ impl SharedPools {
         for demand in demands {
             let mut left = demand.amount;
             for pool in &demand.pools {
-                // Two demands may be for the same pool.
-                let taken: u64 = shares.iter().filter(|s| s.pool == *pool).map(|s| s.amount).sum();
+                // Two demands may be for the same pool, which then stands once.
+                let known = shares.iter_mut().find(|share| share.pool == *pool);
+                let taken = known.as_ref().map_or(0, |share| share.amount);
                 let amount = self.free(*pool, from, until).saturating_sub(taken).min(left);
-                if amount > 0 {
-                    shares.push(PoolShare { pool: *pool, amount });
-                    left -= amount;
+                left -= amount;
+                match known {
+                    Some(share) => share.amount += amount,
+                    None if amount > 0 => shares.push(PoolShare { pool: *pool, amount }),
+                    None => {}
                 }
             }
             if left > 0 {
@@ -315,6 +318,12 @@ mod tests {
         let both = [demand(&[0, 1], 110)];
         assert_eq!(find(&shared, &both, 0), Some((t(0), vec![share(0, 10), share(1, 100)])));
         assert_eq!(find(&shared, &both, 1), Some((t(20), vec![share(0, 100), share(1, 10)])));
+        // Of two demands for one pool the pool stands once, so that it is told whether both are free.
+        let twice = shared.claim(&[demand(&[2], 30), demand(&[2], 20)], t(0), t(5)).unwrap();
+        assert_eq!(twice, [share(2, 50)]);
+        let before = shared.enter(&span(2, 10, 0, 5)).unwrap();
+        assert!(!shared.has(&twice, t(0), t(5)));
+        assert!(shared.leave(PoolId(2), before));
         // Two demands do not get the same.
         assert_eq!(find(&shared, &[demand(&[2], 30), demand(&[2], 30)], 0), None);
         assert_eq!(find(&shared, &[demand(&[2], 51)], 0), None);
