@@ -10,6 +10,8 @@
 
 mod types;
 
+pub mod calendar;
+
 mod resource;
 mod scheduler;
 
@@ -18,6 +20,7 @@ mod parse;
 mod policy;
 mod reader;
 
+pub use calendar::Calendar;
 pub(crate) use error::nearest;
 pub use error::{ConfigError, ConfigErrors};
 

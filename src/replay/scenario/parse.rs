@@ -10,7 +10,7 @@ use std::path::Path;
 use toml::de::DeTable;
 
 /// Tables that are configuration, not scenario.
-const CONFIG_TABLES: [&str; 3] = ["queues", "policy", "resource"];
+const CONFIG_TABLES: [&str; 4] = ["queues", "policy", "resource", "calendar"];
 
 /// Keys that are the scenario's own, beside configuration.
 const OWN_KEYS: [&str; 9] = ["name", "title", "config", "graph", "site", "workload", "node-events", "action", "expect"];
