@@ -4,6 +4,7 @@
 //! standard output, diagnostics and progress to standard error. The exit codes stand in [`Exit`] alone.
 
 mod args;
+mod calendar;
 mod diagnostic;
 mod exit;
 mod jobspec;
@@ -16,7 +17,7 @@ mod unrun;
 pub use args::{Cli, command};
 pub use exit::Exit;
 
-use args::{Command, JobspecCommand};
+use args::{CalendarCommand, Command, JobspecCommand};
 use clap::Parser;
 use diagnostic::Failure;
 use std::process::ExitCode;
@@ -38,6 +39,8 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Replay(args) => replay::run(&args),
         Command::Jobspec { command: JobspecCommand::Validate { files } } => jobspec::validate(&files),
+        Command::Calendar { command: CalendarCommand::Next(args) } => calendar::next(&args),
+        Command::Calendar { command: CalendarCommand::Check(args) } => calendar::check_all(&args),
         Command::Completions { shell } => output::completions(shell),
         Command::Man { directory } => output::man(directory.as_deref()),
     };

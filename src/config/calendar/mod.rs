@@ -9,6 +9,7 @@
 //! Does not decide what follows for targets: a queue that is on is started, and the rest is the order of claims. The
 //! zones are those of the time zone database that is part of the program, never those of the machine.
 
+pub mod check;
 mod entry;
 mod read;
 mod rule;
@@ -104,19 +105,31 @@ impl Calendar {
 
     /// What begins or ends after `from` and up to `until` (inclusive), by time, then in the order of the file.
     pub fn boundaries(&self, from: Timestamp, until: Timestamp) -> Vec<Boundary> {
+        let mut all: Vec<Boundary> =
+            self.queues().into_iter().flat_map(|queue| self.boundaries_of(queue, from, until)).collect();
+        all.sort_by_key(|b| b.at);
+        all
+    }
+
+    /// The boundaries of one queue, by time.
+    pub fn boundaries_of(&self, queue: &str, from: Timestamp, until: Timestamp) -> Vec<Boundary> {
         let mut all = Vec::new();
-        for queue in self.queues() {
-            for window in self.windows(queue, from, until) {
-                for (at, on) in [(window.from, true), (window.until, false)] {
-                    if from < at && at <= until {
-                        let entries = self.entries_at(queue, at, on);
-                        all.push(Boundary { at, queue: queue.to_owned(), on, entries });
-                    }
+        for window in self.windows(queue, from, until) {
+            for (at, on) in [(window.from, true), (window.until, false)] {
+                if from < at && at <= until {
+                    let entries = self.entries_at(queue, at, on);
+                    all.push(Boundary { at, queue: queue.to_owned(), on, entries });
                 }
             }
         }
-        all.sort_by_key(|b| b.at);
         all
+    }
+
+    /// The entries of a queue that are on at an instant, in the order of the file.
+    pub fn on_at(&self, queue: &str, at: Timestamp) -> Vec<String> {
+        let entries = self.entries.iter().filter(|e| e.queues.iter().any(|q| q == queue));
+        let is_on = |e: &&Entry| self.occurrences(e, at, at).iter().any(|w| w.from <= at && at < w.until);
+        entries.filter(is_on).map(|e| e.name.clone()).collect()
     }
 
     fn entries_at(&self, queue: &str, at: Timestamp, on: bool) -> Vec<String> {
