@@ -118,6 +118,11 @@ fn rabbit_storage_comes_out() {
 }
 
 #[test]
+fn calendar_dst_comes_out() {
+    comes_out("calendar-dst");
+}
+
+#[test]
 fn power_cap_comes_out() {
     comes_out("power-cap");
 }

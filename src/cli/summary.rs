@@ -98,6 +98,9 @@ impl Look {
     }
 }
 
+/// How many switches are listed.
+const SWITCHES: usize = 20;
+
 /// The whole text.
 pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> String {
     let mut text = String::new();
@@ -316,9 +319,13 @@ fn tail(text: &mut String, finished: &Finished, verdicts: &[Verdict]) -> std::fm
             moved.drain_idle_target_s
         )?;
     }
-    for (at, name, refused) in &finished.outcome.switches {
+    for (at, name, refused) in finished.outcome.switches.iter().take(SWITCHES) {
         let how = refused.as_ref().map_or("done".to_owned(), |why| format!("refused: {why}"));
         writeln!(text, "Switch       {} {name}: {how}", when(*at, finished.epoch))?;
+    }
+    let rest = finished.outcome.switches.len().saturating_sub(SWITCHES);
+    if rest > 0 {
+        writeln!(text, "Switch       and {rest} more; --events has all of them")?;
     }
     for (at, queue, gave_up) in &finished.outcome.groups {
         let how = gave_up.as_ref().map_or("got its nodes together".to_owned(), |why| format!("gave up: {why}"));

@@ -105,7 +105,7 @@ pub fn check(calendar: &Calendar, queues: &[Covers], from: Timestamp, until: Tim
     let mut longest: BTreeMap<usize, Duration> = BTreeMap::new();
     for (members, targets) in classes(queues) {
         if !members.iter().any(|q| calendar.decides(&queues[*q].name)) {
-            members.iter().for_each(|q| drop(longest.insert(*q, Duration::INFINITE)));
+            longest.extend(members.iter().map(|q| (*q, Duration::INFINITE)));
             continue;
         }
         let stretches = stretches(queues, &on, &members, (from, until));
