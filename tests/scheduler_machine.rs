@@ -7,12 +7,14 @@ mod scheduler_kit;
 use proptest::prelude::*;
 use scheduler_kit::{Bench, Only, cases, cores, d, graph, set, started};
 use sluice::base::{Duration, JobId, TargetId, TargetSet, Timeline, Timestamp, Window, Windows};
-use sluice::config::{MatchPolicy, QueuePolicy, SchedulerSettings};
+use sluice::config::{MatchPolicy, PoolConfig, QueuePolicy, SchedulerSettings};
 use sluice::formats::count::{Count, Step};
-use sluice::graph::Properties;
-use sluice::matcher::{Amount, Reason, Shape};
-use sluice::scheduler::{Input, Output, Scheduler};
+use sluice::graph::{Graph, Properties};
+use sluice::matcher::{Amount, PoolNeed, PoolNeeds, Reason, Shape, Within};
+use sluice::planner::{PoolId, PoolShare, PoolSpan, PoolTable};
+use sluice::scheduler::{Input, Scheduler};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const QUEUE_POLICIES: [QueuePolicy; 5] = [
     QueuePolicy::Fcfs,
@@ -31,11 +33,19 @@ struct Spice {
     changes: bool,
     depth: bool,
     match_policies: bool,
+    pools: bool,
 }
 
 #[derive(Clone, Debug)]
 enum Op {
-    Submit { size: u8, limit: u8, run: u8, kind: u8, only: u8, priority: u8 },
+    Submit {
+        size: u8,
+        limit: u8,
+        run: u8,
+        kind: u8,
+        only: u8,
+        priority: u8,
+    },
     Advance(u8),
     Finish(u8),
     FreePart(u8, u32),
@@ -53,6 +63,12 @@ enum Op {
     Rebuild,
     Budget(u8),
     Partly(u8),
+    /// Somebody else takes of a pool, for so long and perhaps longer.
+    OtherTakes(u8, u8, u8, bool),
+    /// Somebody else gives back early.
+    OtherFrees(u8),
+    /// Pools have other sizes.
+    Sizes(u8),
 }
 
 fn op(spice: Spice) -> BoxedStrategy<Op> {
@@ -79,6 +95,12 @@ fn op(spice: Spice) -> BoxedStrategy<Op> {
         (w(spice.changes, 1), any8().prop_map(Op::Policy).boxed()),
         (w(spice.windows, 4), (any::<u32>(), any8(), any8()).prop_map(|(m, a, b)| Op::Windows(m, a, b)).boxed()),
         (w(spice.windows, 3), Just(Op::OwnWindows).boxed()),
+        (
+            w(spice.pools, 8),
+            (any8(), any8(), any8(), any::<bool>()).prop_map(|(p, n, t, late)| Op::OtherTakes(p, n, t, late)).boxed(),
+        ),
+        (w(spice.pools, 6), any8().prop_map(Op::OtherFrees).boxed()),
+        (w(spice.pools && spice.changes, 1), any8().prop_map(Op::Sizes).boxed()),
     ];
     all.retain(|(weight, _)| *weight > 0);
     proptest::strategy::Union::new_weighted(all).boxed()
@@ -95,6 +117,10 @@ struct Machine {
     promises: BTreeMap<JobId, Timestamp>,
     overruns: BTreeMap<JobId, u32>,
     kinds: Vec<(u32, u32)>,
+    /// How many of them are in the first of two racks.
+    first: Option<usize>,
+    /// The uses of pools by others that go on once after their planned end.
+    late: Vec<PoolSpan>,
 }
 
 fn settings(choice: u8, policy: QueuePolicy, spice: Spice) -> SchedulerSettings {
@@ -142,8 +168,9 @@ impl Machine {
             _ => (4, 0),
         };
         let kinds: Vec<(u32, u32)> = (0..n).map(kind).collect();
+        let first = spice.pools.then_some(n as usize / 2);
         let mut machine = Self {
-            bench: Bench::new(graph(&kinds), Properties::new(), settings(choice, policy, spice)),
+            bench: Bench::new(machine_of(&kinds, first), Properties::new(), settings(choice, policy, spice)),
             spice,
             next_id: 1,
             ends: BTreeMap::new(),
@@ -151,7 +178,13 @@ impl Machine {
             promises: BTreeMap::new(),
             overruns: BTreeMap::new(),
             kinds,
+            first,
+            late: Vec::new(),
         };
+        if spice.pools {
+            let table = pools(&machine.bench.ledger.graph, 3);
+            machine.bench.pools(table);
+        }
         if spice.constraints {
             machine.bench.properties(properties(n, pattern));
         }
@@ -236,7 +269,8 @@ impl Machine {
                 self.promises.clear();
                 self.kinds.push(if k % 2 == 0 { (4, 1) } else { (2, 0) });
                 let (kinds, n) = (&self.kinds, n + 1);
-                let graph = bench.ledger.graph.extend(&graph(kinds)).expect("an addition").graph;
+                let addition = machine_of(kinds, self.first);
+                let graph = bench.ledger.graph.extend(&addition).expect("an addition").graph;
                 assert_eq!(graph.target_bound(), n as usize);
                 bench.graph(graph.into());
                 let mut members = bench.ledger.members.clone();
@@ -268,8 +302,23 @@ impl Machine {
             Op::Partly(budget) => {
                 // The heir cannot stop at the same job.
                 bench.heir = None;
-                let out = bench.tell(Input::Pass { budget: usize::from(budget % 3) });
+                let (out, _) = bench.pass_once(usize::from(budget % 3));
                 self.note(&started(&out));
+            }
+            Op::OtherTakes(pool, amount, time, late) => self.other_takes(pool, amount, time, late),
+            Op::OtherFrees(k) => {
+                let others = &mut bench.ledger.pools.others;
+                if !others.is_empty() {
+                    others.remove(k as usize % others.len());
+                    self.pools_changed();
+                }
+            }
+            Op::Sizes(size) => {
+                self.promises.clear();
+                let table = pools(&bench.ledger.graph, u64::from(size % 4) + 1);
+                let table = bench.ledger.pools.table.renewed(table);
+                bench.pools(table);
+                self.settle(usize::MAX);
             }
         }
     }
@@ -302,10 +351,58 @@ impl Machine {
         let id = self.next_id;
         self.next_id += 1;
         self.runs.insert(JobId(id), run);
-        self.bench.submit(id, priority, limit, shape, only);
+        let needs = if self.spice.pools { needs(size ^ kind.rotate_left(3)) } else { PoolNeeds::default() };
+        self.bench.submit_with(id, priority, limit, shape, only, needs);
         if !id.is_multiple_of(3) {
             self.settle(usize::MAX);
         }
+    }
+
+    fn other_takes(&mut self, pool: u8, amount: u8, time: u8, late: bool) {
+        let bench = &mut self.bench;
+        let share = PoolShare { pool: PoolId(u32::from(pool) % 5), amount: u64::from(amount % 3) + 1 };
+        let span = PoolSpan { share, from: bench.now, until: bench.now + d(i64::from(time % 40) + 1) };
+        if bench.ledger.pools.take(&bench.scheduler, span, bench.now) && late && self.spice.changes {
+            self.late.extend(bench.ledger.pools.others.last());
+        }
+        self.settle(usize::MAX);
+    }
+
+    /// As the site does where something of a pool becomes free, or does not although it was planned.
+    fn pools_changed(&mut self) {
+        if self.bench.scheduler.waits_for_pools() {
+            self.bench.tell(Input::Reconsider);
+        }
+        self.settle(usize::MAX);
+    }
+
+    /// The first planned end of what others have of pools.
+    fn others_end(&self) -> Timestamp {
+        let others = &self.bench.ledger.pools.others;
+        others.iter().map(|span| span.until).min().unwrap_or(Timestamp::NEVER)
+    }
+
+    /// What others have had of pools until now is free, or they keep it a little longer.
+    fn end_others(&mut self) {
+        let now = self.bench.now;
+        let others = &mut self.bench.ledger.pools.others;
+        if others.iter().all(|span| span.until > now) {
+            return;
+        }
+        let mut over = Vec::new();
+        others.retain(|span| {
+            let ends = span.until <= now;
+            over.extend(Some(*span).filter(|_| ends));
+            !ends
+        });
+        for span in over {
+            if let Some(at) = self.late.iter().position(|late| *late == span) {
+                self.late.remove(at);
+                self.promises.clear();
+                self.bench.ledger.pools.others.push(PoolSpan { until: now + d(3), ..span });
+            }
+        }
+        self.pools_changed();
     }
 
     fn finish(&mut self, id: u64) {
@@ -320,13 +417,14 @@ impl Machine {
         loop {
             let end = self.ends.values().min().copied().unwrap_or(Timestamp::NEVER);
             let wakeup = self.bench.scheduler.next_wakeup().unwrap_or(Timestamp::NEVER);
-            let next = end.min(wakeup);
+            let next = end.min(wakeup).min(self.others_end());
             if next > until {
                 break;
             }
             self.go_to(self.bench.now.max(next));
             let due: Vec<u64> = self.ends.iter().filter(|(_, e)| **e <= self.bench.now).map(|(id, _)| id.0).collect();
             due.into_iter().for_each(|id| self.finish(id));
+            self.end_others();
             self.settle(usize::MAX);
             let again = self.bench.scheduler.next_wakeup();
             assert!(again.is_none_or(|at| at > self.bench.now), "a wakeup is served by a pass");
@@ -394,18 +492,19 @@ impl Machine {
     /// I10, of the scheduler itself and of one rebuilt, now and until the next wakeup.
     fn nothing_more_starts(&self) {
         let bench = &self.bench;
+        let pass = |scheduler: &mut Scheduler, at| started(&bench.ledger.pools.pass(scheduler, at));
         let mut again = bench.scheduler.clone();
-        assert_eq!(started(&pass(&mut again, bench.now)), [], "I10: a pass after a pass");
+        assert_eq!(pass(&mut again, bench.now), [], "I10: a pass after a pass");
         let mut heir = bench.rebuilt();
-        assert_eq!(started(&pass(&mut heir, bench.now)), [], "I10: a pass of a rebuilt scheduler");
+        assert_eq!(pass(&mut heir, bench.now), [], "I10: a pass of a rebuilt scheduler");
         assert_eq!(plans(&heir), plans(&bench.scheduler), "I8: a rebuilt scheduler plans the same");
         let wakeup = bench.scheduler.next_wakeup().unwrap_or(Timestamp::NEVER);
         assert!(wakeup > bench.now, "nothing is left to do");
-        let later = (wakeup - Duration::from_micros(1)).min(bench.now + d(60));
+        let later = (wakeup.min(self.others_end()) - Duration::from_micros(1)).min(bench.now + d(60));
         if !bench.scheduler.needs_pass(later) {
             // Overruns count from the wakeup on only where there are plans: fcfs has none.
             let mut heir = bench.rebuilt();
-            assert_eq!(started(&pass(&mut heir, later)), [], "nothing starts before the wakeup at {wakeup}");
+            assert_eq!(pass(&mut heir, later), [], "nothing starts before the wakeup at {wakeup}");
         }
     }
 
@@ -422,7 +521,7 @@ impl Machine {
         let mut out = Vec::new();
         let behind = all[at + 1..].iter().map(|w| w.job.id);
         behind.for_each(|id| alone.handle(bench.now, Input::Cancel(id), &mut out));
-        pass(&mut alone, bench.now);
+        bench.ledger.pools.pass(&mut alone, bench.now);
         let alone = alone.waiting().last().expect("it waits");
         assert_eq!((alone.job.id, alone.planned), (all[*at].job.id, all[*at].planned), "I9");
     }
@@ -473,6 +572,9 @@ impl Machine {
         let Some(first) = waiting.iter().find(|id| !aside(id)) else { return };
         let job = &ledger.jobs[first];
         let Shape::Whole { nodes, .. } = &job.request.request.shape else { return };
+        if !job.request.request.shared.is_empty() {
+            return;
+        }
         let free = self.could_serve(*first, true);
         assert!((free as u64) < nodes.min(), "{first} waits for {nodes} while {free} are free");
     }
@@ -509,7 +611,11 @@ impl Machine {
                 (std::cmp::Reverse(r.priority), r.submitted, r.id)
             };
             for early in ledger.waiting().iter().filter(|id| key(id) < key(late)) {
-                let Shape::Whole { nodes, .. } = &ledger.jobs[early].request.request.shape else { continue };
+                let request = &ledger.jobs[early].request.request;
+                let Shape::Whole { nodes, .. } = &request.shape else { continue };
+                if request.shared.within.is_some() {
+                    continue;
+                }
                 let up = self.could_serve(*early, false) as u64;
                 assert!(up < nodes.min(), "{late} overtook {early}, which {up} targets could serve");
             }
@@ -517,10 +623,38 @@ impl Machine {
     }
 }
 
-fn pass(scheduler: &mut Scheduler, now: Timestamp) -> Vec<Output> {
-    let mut out = Vec::new();
-    scheduler.handle(now, Input::Pass { budget: usize::MAX }, &mut out);
-    out
+/// Nodes of some kinds, perhaps in two racks.
+fn machine_of(kinds: &[(u32, u32)], first: Option<usize>) -> Arc<Graph> {
+    match first {
+        Some(first) => scheduler_kit::pools::racks(kinds, first),
+        None => graph(kinds),
+    }
+}
+
+/// The pools of a graph, and licences.
+fn pools(graph: &Graph, licences: u64) -> PoolTable {
+    let licences = PoolConfig { name: "app".to_owned(), kind: "licence".to_owned(), size: licences };
+    PoolTable::new(graph, &[licences])
+}
+
+/// What a job takes of pools: often nothing, of one kind or of several, in one rack or anywhere.
+fn needs(choice: u8) -> PoolNeeds {
+    let amount = u64::from(choice / 8 % 4) + 1;
+    let need = |kind: &str, amount, within| PoolNeed { kind: kind.to_owned(), amount, within };
+    let racks = |count, exclusive| Some(Within { kind: "rack".to_owned(), count, exclusive });
+    let (needs, within) = match choice % 10 {
+        0 => (vec![need("licence", 1 + amount / 2, false)], None),
+        1 => (vec![need("power", amount, false)], None),
+        2 => (vec![need("flash", amount, true)], racks(1, false)),
+        3 => (vec![need("flash", 2 * amount, false), need("licence", 1, false)], None),
+        4 => (vec![need("flash", amount, true), need("flash", 1, false), need("power", 1, false)], racks(1, false)),
+        5 if choice > 128 => (Vec::new(), racks(1, false)),
+        5 => (vec![need("flash", amount, true), need("flash", 1, false)], racks(2, false)),
+        6 if choice > 128 => (Vec::new(), racks(1, true)),
+        6 => (vec![need("licence", 1, false), need("flash", 1, true)], racks(1 + amount % 2, true)),
+        _ => (Vec::new(), None),
+    };
+    PoolNeeds { needs, within }
 }
 
 fn plans(scheduler: &Scheduler) -> Vec<(JobId, Option<Timestamp>)> {
@@ -583,8 +717,15 @@ macro_rules! machine {
     };
 }
 
-const PLAIN: Spice =
-    Spice { partial: false, constraints: false, windows: false, changes: false, depth: false, match_policies: false };
+const PLAIN: Spice = Spice {
+    partial: false,
+    constraints: false,
+    windows: false,
+    changes: false,
+    depth: false,
+    match_policies: false,
+    pools: false,
+};
 
 machine!(whole_nodes, PLAIN, QUEUE_POLICIES, 60, 60);
 machine!(whole_nodes_that_change, Spice { changes: true, ..PLAIN }, QUEUE_POLICIES, 60, 60);
@@ -603,7 +744,32 @@ machine!(
 );
 machine!(
     everything,
-    Spice { partial: true, constraints: true, windows: true, changes: true, depth: true, match_policies: true },
+    Spice {
+        partial: true,
+        constraints: true,
+        windows: true,
+        changes: true,
+        depth: true,
+        match_policies: true,
+        ..PLAIN
+    },
+    QUEUE_POLICIES,
+    50,
+    60
+);
+machine!(shared_pools, Spice { pools: true, ..PLAIN }, QUEUE_POLICIES, 60, 60);
+machine!(shared_pools_that_change, Spice { pools: true, changes: true, depth: true, ..PLAIN }, QUEUE_POLICIES, 60, 60);
+machine!(
+    everything_with_pools,
+    Spice {
+        partial: true,
+        constraints: true,
+        windows: true,
+        changes: true,
+        depth: true,
+        match_policies: true,
+        pools: true
+    },
     QUEUE_POLICIES,
     50,
     60

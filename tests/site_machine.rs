@@ -16,10 +16,10 @@ use sluice::formats::count::Count;
 use sluice::formats::hostlist::Hostlist;
 use sluice::formats::r::R;
 use sluice::graph::{Graph, Properties};
-use sluice::matcher::{Amount, Freed, PoolNeed, PoolNeeds, Request, Selection, Shape};
+use sluice::matcher::{Amount, Freed, PoolNeed, PoolNeeds, Request, Selection, Shape, Within};
 use sluice::site::{
-    Counts, Effect, Event, EventError, Found, GroupMode, JobState, Observer, Outcome, PendingFate, QueueView, Site,
-    SiteOptions, Snapshot, StartMode, Submission, SwitchSpec,
+    Configure, Counts, Effect, Event, EventError, Found, GroupMode, JobState, Observer, Outcome, PendingFate,
+    QueueView, Site, SiteOptions, Snapshot, StartMode, Submission, SwitchSpec, Usage,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -51,6 +51,8 @@ enum Op {
     Create(u8, Setup),
     Change(u8, Setup),
     Remove(u8, u8),
+    Configure(u8, Vec<(u8, Setup)>),
+    Ask(u8),
     Enable(u8, bool),
     Start { queue: u8, take: bool, group: Option<(u8, Option<u8>)> },
     Stop(u8, bool),
@@ -91,7 +93,7 @@ fn op() -> impl Strategy<Value = Op> {
     let q = prop_oneof![12 => 0u8..4, 1 => Just(4u8)];
     let group = prop_oneof![3 => Just(None), 1 => (1u8..60, proptest::option::of(1u8..4)).prop_map(Some)];
     prop_oneof![
-        30 => (q.clone(), 0u8..13, prop_oneof![4 => 1u8..4, 1 => 4u8..8], 0u8..60, 0u8..12)
+        30 => (q.clone(), 0u8..14, prop_oneof![4 => 1u8..4, 1 => 4u8..8], 0u8..60, 0u8..12)
             .prop_map(|(queue, shape, nodes, limit, priority)| Op::Submit { queue, shape, nodes, limit, priority }),
         20 => (any::<u8>(), any::<bool>()).prop_map(|(pick, failed)| Op::End { pick, failed }),
         20 => (any::<u8>(), any::<u8>()).prop_map(|(pick, mask)| Op::Free { pick, mask }),
@@ -103,6 +105,8 @@ fn op() -> impl Strategy<Value = Op> {
         6 => (q.clone(), setup()).prop_map(|(a, b)| Op::Create(a, b)),
         3 => (q.clone(), setup()).prop_map(|(a, b)| Op::Change(a, b)),
         1 => (q.clone(), 0u8..8).prop_map(|(a, b)| Op::Remove(a, b)),
+        2 => (0u8..8, proptest::collection::vec((0u8..4, setup()), 1..5)).prop_map(|(a, b)| Op::Configure(a, b)),
+        2 => any::<u8>().prop_map(Op::Ask),
         2 => (q.clone(), 0u8..4).prop_map(|(a, b)| Op::Enable(a, b > 0)),
         14 => (q.clone(), any::<bool>(), group).prop_map(|(queue, take, group)| Op::Start { queue, take, group }),
         3 => (q.clone(), any::<bool>()).prop_map(|(a, b)| Op::Stop(a, b)),
@@ -249,6 +253,7 @@ impl Machine {
         let (first_end, quiet) = (self.first_end(), self.quiet());
         match op {
             Op::Restart => self.restart()?,
+            Op::Ask(pick) => self.ask(*pick)?,
             Op::Wait(seconds) => self.now = self.now + Duration::from_secs((*seconds).into()),
             Op::Wake => {
                 let at = self.site.next_wakeup(self.now);
@@ -307,6 +312,42 @@ impl Machine {
         prop_assert_eq!(self.plain(&effects), self.plain(&shadow), "I7/I8");
         self.observer.effects(&effects, self.site.graph());
         self.check()
+    }
+
+    /// Whatever is asked, the site stays as it is; what a preview refuses is refused, and the other way round.
+    fn ask(&mut self, pick: u8) -> Result<(), TestCaseError> {
+        let before = self.site.snapshot();
+        let usage = Usage::of(&self.site);
+        let forecast = self.site.forecast_by(&usage, self.site.inventory().first());
+        prop_assert!(forecast.jobs.iter().all(|j| j.start.likely <= j.start.worst && j.start.likely >= self.now));
+        let waiting = self.site.counts().pending + self.site.counts().held;
+        prop_assert_eq!(forecast.jobs.len() as u64, waiting);
+        for job in self.site.all_jobs() {
+            let report = self.site.explain_job(job.id, &forecast, &usage);
+            prop_assert!(report.is_some_and(|r| r.changes > self.site.now()));
+        }
+        for target in self.site.inventory().iter() {
+            prop_assert!(self.site.explain_target(target, &forecast, &usage).is_some());
+        }
+        for view in self.site.queue_views() {
+            prop_assert!(self.site.explain_queue(&view.name, &forecast, &usage).is_some());
+        }
+        let fate = [None, Some(PendingFate::Hold)][usize::from(pick & 1)].clone();
+        let name = queue_name(pick >> 1 & 3);
+        let take = StartMode { take: pick >> 4 & 1 == 1, group: None };
+        let event = match pick >> 5 & 3 {
+            0 => Event::QueueStart { queue: name, mode: take },
+            1 => Event::QueueStop { queue: name, release: true, reason: "test".to_owned() },
+            2 => Event::QueueRemove { queue: name, pending: fate },
+            _ => Event::Drain { targets: pick_targets(&self.site, pick), reason: "test".to_owned(), at: None },
+        };
+        let preview = self.site.preview(std::slice::from_ref(&event), &usage);
+        let index = self.site.state_index();
+        prop_assert_eq!(preview.as_ref().ok().map(|p| p.index).unwrap_or(index), index);
+        prop_assert_eq!(&self.site.snapshot(), &before);
+        let trial = self.site.clone().apply(self.site.now(), event, &mut Vec::new());
+        prop_assert_eq!(preview.err(), trial.err());
+        Ok(())
     }
 
     fn check(&mut self) -> Result<(), TestCaseError> {
@@ -495,6 +536,17 @@ impl Machine {
                 };
                 vec![Event::QueueRemove { queue: queue_name(*queue), pending }]
             }
+            Op::Configure(fate, setups) => {
+                let queues = setups.iter().map(|(n, setup)| (queue_name(*n), queue_config(*n, setup))).collect();
+                let pending = match fate {
+                    0 | 1 => Some(PendingFate::Hold),
+                    2 => Some(PendingFate::Cancel),
+                    3 => None,
+                    to => Some(PendingFate::Move(queue_name(to - 4))),
+                };
+                let config = Config { queues, ..Config::default() };
+                vec![Event::Configure(Box::new(Configure { config, pending }))]
+            }
             Op::Enable(queue, true) => vec![Event::QueueEnable { queue: queue_name(*queue) }],
             Op::Enable(queue, false) => {
                 vec![Event::QueueDisable { queue: queue_name(*queue), reason: "test".to_owned() }]
@@ -554,7 +606,7 @@ impl Machine {
                     freed: TargetSet::new(),
                 }))]
             }
-            Op::Restart | Op::Wait(_) | Op::Wake => Vec::new(),
+            Op::Restart | Op::Ask(_) | Op::Wait(_) | Op::Wake => Vec::new(),
         }
     }
 }
@@ -571,7 +623,7 @@ fn switch(release: u8, start: u8) -> SwitchSpec {
 }
 
 /// Whole nodes, parts of nodes, slots; from 8 to 10 with one to three of the licences that all queues share, then with flash
-/// of one rack and of any.
+/// of one rack and of any; then whole racks.
 fn request(shape: u8, n: u64) -> Arc<Request> {
     let slot = Amount { cores: 1, gpus: 0 };
     let licences = match shape {
@@ -585,13 +637,18 @@ fn request(shape: u8, n: u64) -> Arc<Request> {
     let need = |amount| PoolNeed { kind: "licence".to_owned(), amount, within: false };
     let needs = Some(licences).filter(|n| *n > 0).map(need).into_iter().collect();
     let shared = match shape {
-        11 => PoolNeeds { needs: vec![flash(1 + n % 4, true)], within: Some("rack".to_owned()) },
+        11 => PoolNeeds { needs: vec![flash(1 + n % 4, true)], within: Some(Within::one("rack")) },
         12 => PoolNeeds { needs: vec![flash(1 + 2 * (n % 4), false)], within: None },
+        // All of one rack, or of both.
+        13 => PoolNeeds {
+            needs: vec![],
+            within: Some(Within { kind: "rack".to_owned(), count: 1 + n / 3, exclusive: true }),
+        },
         _ => PoolNeeds { needs, within: None },
     };
     let shape = match shape {
         9 => Shape::Nodes { nodes: Count::fixed(n.min(3)), slots: Count::fixed(1), slot },
-        0..=4 | 7 | 8 | 10..=12 => {
+        0..=4 | 7 | 8 | 10..=13 => {
             Shape::Whole { nodes: Count::fixed(n), at_least: Amount::default(), slots_per_node: 1 }
         }
         5 => Shape::Nodes { nodes: Count::fixed(n.min(3)), slots: Count::fixed(1), slot },
@@ -647,7 +704,7 @@ fn the_machine_covers_the_site() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
-    let ops = proptest::collection::vec(op(), 600).new_tree(&mut runner).expect("a sequence").current();
+    let ops = proptest::collection::vec(op(), 900).new_tree(&mut runner).expect("a sequence").current();
     let mut machine = Machine::new(true);
     for op in prelude().iter().chain(&ops) {
         if let Err(error) = machine.run(op) {

@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+use super::config_args::{ConfigCommand, LayerArgs};
 use super::exit::EXIT_STATUS;
 use crate::config::{MatchPolicy, QueuePolicy};
 use crate::replay::scenario::{LimitRule, PassRule};
@@ -25,6 +26,14 @@ pub fn command() -> clap::Command {
 pub(super) enum Command {
     /// Replay a job trace or a scenario against a machine, and report what came out
     Replay(Box<ReplayArgs>),
+    /// When jobs start, nodes are free, and what moves arrives: at worst and likely
+    Forecast(Box<super::forecast::ForecastArgs>),
+    /// Why a job waits, who has a node, how a queue stands
+    Explain(Box<super::explain::ExplainArgs>),
+    /// What a change would do, without doing it
+    Plan(Box<super::plan::PlanArgs>),
+    /// Do a change, and show what comes of it
+    Apply(Box<super::plan::ApplyArgs>),
     /// Work with jobspecs
     Jobspec {
         /// What to do.
@@ -36,6 +45,12 @@ pub(super) enum Command {
         /// What to do.
         #[command(subcommand)]
         command: CalendarCommand,
+    },
+    /// Look at the configuration: what holds, who said so, and whether it is right
+    Config {
+        /// What to do.
+        #[command(subcommand)]
+        command: ConfigCommand,
     },
     /// Print the completions for a shell
     Completions {
@@ -181,6 +196,10 @@ pub(super) struct ReplayArgs {
     #[arg(long)]
     pub check: bool,
 
+    /// Forecast all starts about so often (50 if not said) and compare with what comes: median and 90th percentile of the error
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "50", require_equals = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub measure_forecast: Option<u32>,
+
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
@@ -200,6 +219,10 @@ pub(super) struct ReplayArgs {
     /// Show no progress bar
     #[arg(long)]
     pub no_progress: bool,
+
+    /// What lies over the scenario's configuration.
+    #[command(flatten)]
+    pub layers: LayerArgs,
 }
 
 /// Which time is the limit.

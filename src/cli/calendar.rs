@@ -41,11 +41,11 @@ impl Given {
             (scenario.config.clone(), Some(scenario))
         } else {
             let config = Config::parse(&text, &file.to_string_lossy());
-            let help = Some("docs/config.md describes all keys".to_owned());
+            let help = Some("docs/configuration.md describes all keys".to_owned());
             (config.map_err(|e| Failure::new(e.to_string(), help))?, None)
         };
         if config.calendar.is_empty() {
-            let help = Some("docs/config.md describes [calendar.NAME]".to_owned());
+            let help = Some("docs/calendar.md describes [calendar.NAME]".to_owned());
             return Err(Failure::new(format!("{} has no calendar", file.display()), help));
         }
         Ok(Given { file, config, scenario })

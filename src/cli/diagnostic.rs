@@ -2,6 +2,7 @@
 
 use super::exit::Exit;
 use crate::config::ConfigErrors;
+use crate::config::layers::Sources;
 use crate::replay::assembly::AssemblyError;
 use crate::replay::engine::ReplayError;
 use crate::replay::scenario::{ScenarioError, ScenarioErrors};
@@ -16,12 +17,54 @@ pub(super) struct Failure {
     message: String,
     #[help]
     help: Option<String>,
+    /// What is wrong in which text, with the text.
+    #[related]
+    at: Vec<Misplaced>,
+}
+
+/// Something wrong in a text, shown there.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{message}")]
+pub(super) struct Misplaced {
+    message: String,
+    #[help]
+    help: Option<String>,
+    #[source_code]
+    text: miette::NamedSource<String>,
+    #[label]
+    span: miette::SourceSpan,
 }
 
 impl Failure {
     /// An error, with what to do about it.
     pub fn new(message: impl Into<String>, help: Option<String>) -> Self {
-        Self { exit: Exit::Error, message: message.into(), help }
+        Self { exit: Exit::Error, message: message.into(), help, at: Vec::new() }
+    }
+
+    /// What is wrong in a configuration that comes from `sources`, each error shown where it is.
+    pub fn of_config(errors: &ConfigErrors, sources: &Sources) -> Self {
+        let (mut at, mut elsewhere) = (Vec::new(), Vec::new());
+        for error in &errors.0 {
+            let key = if error.key.is_empty() { String::new() } else { format!("{}: ", error.key) };
+            let message = format!("{key}{}", error.message);
+            // A text that could not be read has no lines to show.
+            let source = sources.iter().find(|source| error.line > 0 && source.file == error.file);
+            match source {
+                Some(source) => at.push(Misplaced {
+                    message,
+                    help: error.help.clone(),
+                    text: miette::NamedSource::new(&source.file, source.text.clone()),
+                    span: error.span.clone().into(),
+                }),
+                None => elsewhere.push(error.to_string()),
+            }
+        }
+        let message = match (elsewhere.is_empty(), at.len()) {
+            (false, _) => elsewhere.join("\n"),
+            (true, 1) => "the configuration is wrong in one place".to_owned(),
+            (true, count) => format!("the configuration is wrong in {count} places"),
+        };
+        Self { at, ..Failure::new(message, Some("docs/configuration.md describes all keys".to_owned())) }
     }
 
     /// The same with another exit code.
@@ -38,7 +81,7 @@ impl From<ScenarioErrors> for Failure {
         } else if has(|e| matches!(e, ScenarioError::Toml { .. })) {
             "a scenario is written in TOML (docs/scenario.md); for a job trace: sluice replay --swf FILE"
         } else if has(|e| matches!(e, ScenarioError::Config(_))) {
-            "docs/config.md describes all keys of [queues.NAME], [policy] and [resource], docs/scenario.md those of a scenario"
+            "docs/configuration.md describes all keys of [queues.NAME], [policy] and [resource], docs/scenario.md those of a scenario"
         } else {
             "docs/scenario.md describes all keys of a scenario"
         };

@@ -5,11 +5,17 @@
 
 mod args;
 mod calendar;
+mod config;
+mod config_args;
 mod diagnostic;
 mod exit;
+mod explain;
+mod forecast;
 mod jobspec;
 mod output;
+mod plan;
 mod progress;
+mod query;
 mod replay;
 mod summary;
 mod unrun;
@@ -38,9 +44,14 @@ pub fn main() -> ExitCode {
     let _ = miette::set_hook(Box::new(|_| Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).build())));
     let result = match cli.command {
         Command::Replay(args) => replay::run(&args),
+        Command::Forecast(args) => forecast::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Plan(args) => plan::plan(&args),
+        Command::Apply(args) => plan::apply(&args),
         Command::Jobspec { command: JobspecCommand::Validate { files } } => jobspec::validate(&files),
         Command::Calendar { command: CalendarCommand::Next(args) } => calendar::next(&args),
         Command::Calendar { command: CalendarCommand::Check(args) } => calendar::check_all(&args),
+        Command::Config { command } => config::run(&command),
         Command::Completions { shell } => output::completions(shell),
         Command::Man { directory } => output::man(directory.as_deref()),
     };

@@ -29,6 +29,9 @@ pub(super) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     if !args.no_progress && std::io::stderr().is_terminal() {
         replay.watch(Box::new(Progress::new(replay.workload.jobs().len())));
     }
+    if let Some(samples) = args.measure_forecast {
+        replay.measure_forecast(samples);
+    }
     let mut finished = replay.run()?;
     let report = &mut finished.outcome.report;
     report.wall_s = began.elapsed().as_secs_f64();
@@ -50,6 +53,12 @@ fn scenario(args: &ReplayArgs) -> Result<Scenario, Failure> {
     let until = args.until.map_or(Timestamp::NEVER, |after| Timestamp::ZERO + after);
     let work_budget = args.work_budget.map(|n| n as usize);
     if let Some(swf) = &args.swf {
+        if args.layers.asked() {
+            let help = "--queue-policy and its kin do for a trace; a scenario may name the trace and be configured";
+            let message =
+                "a trace alone has no queues to configure: --config-name, --config and --set go with a scenario";
+            return Err(Failure::new(message, Some(help.to_owned())).with(Exit::Usage));
+        }
         let quick = Quick {
             swf: swf.clone(),
             machine: args.nodes.map(|nodes| (nodes, args.cores_per_node.unwrap_or(1))),
@@ -65,7 +74,7 @@ fn scenario(args: &ReplayArgs) -> Result<Scenario, Failure> {
         return Ok(quick.scenario());
     }
     let path = args.scenario.as_deref().ok_or_else(|| Failure::new("no scenario", None).with(Exit::Usage))?;
-    let mut scenario = Scenario::load(path)?;
+    let mut scenario = Scenario::load_under(path, &args.layers.wanted())?;
     let settings = &mut scenario.settings;
     if let Some(pass) = args.pass {
         settings.pass = pass.into();

@@ -6,6 +6,7 @@ use crate::formats::hostlist::Hostlist;
 use crate::replay::assembly::Finished;
 use crate::replay::donations::DonationRow;
 use crate::replay::expect::Verdict;
+use crate::replay::measure::Errors;
 use crate::replay::metrics::Figures;
 use crate::replay::words;
 use crate::site::Site;
@@ -330,6 +331,16 @@ fn tail(text: &mut String, finished: &Finished, verdicts: &[Verdict]) -> std::fm
     for (at, queue, gave_up) in &finished.outcome.groups {
         let how = gave_up.as_ref().map_or("got its nodes together".to_owned(), |why| format!("gave up: {why}"));
         writeln!(text, "Group        {} {queue}: {how}", when(*at, finished.epoch))?;
+    }
+    if let Some(f) = &report.forecast {
+        let errors = |e: &Errors| {
+            let (median, p90) = (length(e.median_s), length(e.p90_s));
+            format!("off by {median} at the median, {p90} at the 90th percentile, {:.0}% too early", e.later * 100.0)
+        };
+        let wait = length(f.median_wait_s);
+        writeln!(text, "Forecasts    {} of starts {wait} ahead (median), made at {} times", f.forecasts, f.samples)?;
+        writeln!(text, "  worst      {}", errors(&f.worst))?;
+        writeln!(text, "  likely     {}", errors(&f.likely))?;
     }
     let invariants = &report.invariants;
     writeln!(text, "Invariants   {} checks, {} violated", invariants.checked, invariants.violated)?;

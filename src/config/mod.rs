@@ -11,6 +11,9 @@
 mod types;
 
 pub mod calendar;
+pub mod layers;
+pub mod reference;
+pub mod schema;
 
 mod resource;
 mod scheduler;
@@ -28,5 +31,8 @@ pub use resource::{PoolConfig, ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};
 pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig};
 
+#[cfg(test)]
+#[path = "schema/tests.rs"]
+mod schema_tests;
 #[cfg(test)]
 mod tests;

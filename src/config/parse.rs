@@ -116,7 +116,7 @@ impl QueueConfig {
 }
 
 /// What was read, if nothing is wrong with it.
-fn finish<T>(reader: Reader<'_>, value: Option<T>) -> Result<T, ConfigErrors> {
+pub(super) fn finish<T>(reader: Reader<'_>, value: Option<T>) -> Result<T, ConfigErrors> {
     let errors = reader.into_errors();
     match value {
         Some(value) if errors.is_empty() => Ok(value),
@@ -128,7 +128,7 @@ fn queue_key(name: &str) -> String {
     format!("queues.{name}")
 }
 
-fn read_config(top: &mut Section<'_, '_>) -> Config {
+pub(super) fn read_config(top: &mut Section<'_, '_>) -> Config {
     let global = top.take("policy").map(|item| PolicyPatch::read(&item)).unwrap_or_default();
     let mut config = Config { policy: global.over(&PolicyConfig::default()), ..Config::default() };
     let policy_span = top.take("policy").map_or(0..0, |item| item.key_span);

@@ -4,6 +4,7 @@
 //! the nearest of those that were asked for.
 
 use super::error::{ConfigError, nearest};
+use super::layers::Sources;
 use crate::base::Duration;
 use crate::formats::duration;
 use crate::formats::error::quote;
@@ -19,12 +20,19 @@ use toml::de::{DeTable, DeValue};
 pub(super) struct Reader<'a> {
     file: &'a str,
     text: &'a str,
-    errors: RefCell<Vec<ConfigError>>,
+    /// Where the document was merged from several texts: these, instead.
+    sources: Option<&'a Sources>,
+    errors: RefCell<Vec<(usize, ConfigError)>>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(file: &'a str, text: &'a str) -> Self {
-        Self { file, text, errors: RefCell::default() }
+        Self { file, text, sources: None, errors: RefCell::default() }
+    }
+
+    /// A reader of what was merged from `sources`.
+    pub(super) fn of_layers(sources: &'a Sources) -> Self {
+        Self { file: "", text: "", sources: Some(sources), errors: RefCell::default() }
     }
 
     /// The line of a byte, from 1.
@@ -43,7 +51,12 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&self, error: ConfigError, span: Range<usize>) {
-        self.errors.borrow_mut().push(error.placed(self.file, self.text, span));
+        let start = span.start;
+        let placed = match self.sources.and_then(|sources| sources.find(&span)) {
+            Some((source, local)) => error.placed(&source.file, &source.text, local),
+            None => error.placed(self.file, self.text, span),
+        };
+        self.errors.borrow_mut().push((start, placed));
     }
 
     /// How many errors there are so far.
@@ -54,8 +67,8 @@ impl<'a> Reader<'a> {
     /// Everything that was reported, in the order of the text.
     pub(super) fn into_errors(self) -> Vec<ConfigError> {
         let mut errors = self.errors.into_inner();
-        errors.sort_by_key(|error| (error.span.start, error.span.end));
-        errors
+        errors.sort_by_key(|(start, error)| (*start, error.span.end));
+        errors.into_iter().map(|(_, error)| error).collect()
     }
 
     /// The top of a document; `None` where it is not TOML, which is reported.
@@ -284,7 +297,7 @@ impl<'r, 'a> Item<'r, 'a> {
 }
 
 /// What kind of value this is, with its article.
-fn kind(value: &DeValue<'_>) -> &'static str {
+pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
         DeValue::Integer(_) => "an integer",

@@ -209,7 +209,14 @@ impl PoolConfig {
         let kind = kind.as_ref().and_then(word);
         let size = size.and_then(|item| item.integer(1..=i64::MAX)).and_then(|size| u64::try_from(size).ok());
         let name = match &name {
-            Some(item) => item.string().map(str::to_owned),
+            Some(item) => item.string().and_then(|text| {
+                // As a path, it could be that of a vertex.
+                if text.is_empty() || text.starts_with('/') {
+                    item.error(format_args!("expected a name that does not begin with /, found {}", quote(text)));
+                    return None;
+                }
+                Some(text.to_owned())
+            }),
             None => kind.clone(),
         };
         section.finish();

@@ -507,3 +507,48 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn pools_are_read_and_refused_with_their_places() {
+    let two =
+        "[[resource.pool]]\ntype = 'licence'\nname = 'app'\nsize = 3\n[[resource.pool]]\ntype = 'power'\nsize = 9";
+    let pool = |name: &str, kind: &str, size| PoolConfig { name: name.to_owned(), kind: kind.to_owned(), size };
+    assert_eq!(read(two).resource.pools, [pool("app", "licence", 3), pool("power", "power", 9)]);
+    let cases = [
+        (
+            "type = 'node'\nsize = 1",
+            "f:2:8: resource.pool[0].type: expected a word other than node, slot, core, gpu, found `node`",
+        ),
+        (
+            "type = ''\nsize = 1",
+            "f:2:8: resource.pool[0].type: expected a word other than node, slot, core, gpu, found ``",
+        ),
+        (
+            "type = 'a'\nsize = -1",
+            "f:3:8: resource.pool[0].size: expected an integer from 1 to 9223372036854775807, found -1",
+        ),
+        (
+            "type = 'a'\nsize = 0",
+            "f:3:8: resource.pool[0].size: expected an integer from 1 to 9223372036854775807, found 0",
+        ),
+        ("type = 'a'\nsize = '10 TiB'", "f:3:8: resource.pool[0].size: expected an integer, found a string"),
+        ("type = 'a'", "f:1:1: resource.pool[0]: expected key size, found none"),
+        ("size = 1", "f:1:1: resource.pool[0]: expected key type, found none"),
+        (
+            "type = 'a'\nsize = 1\nunit = 'W'",
+            "f:4:1: resource.pool[0]: unknown key `unit` (known are name, size, type)",
+        ),
+        (
+            "type = 'a'\nsize = 1\nname = '/c/rack0/ssd0'",
+            "f:4:8: resource.pool[0].name: expected a name that does not begin with /, found `/c/rack0/ssd0`",
+        ),
+        (
+            "type = 'a'\nsize = 1\n[[resource.pool]]\ntype = 'a'\nsize = 2",
+            "f:4:1: resource.pool[1]: expected each name once, found `a` again",
+        ),
+    ];
+    for (text, error) in cases {
+        assert_eq!(refuse(&format!("[[resource.pool]]\n{text}")), error, "{text}");
+    }
+    assert_eq!(refuse("resource.pool = 3"), "f:1:17: resource.pool: expected an array of tables, found an integer");
+}

@@ -12,7 +12,7 @@
 //! | `slot` with `core`, `gpu` | [`Shape::Slots`] |
 //! | `slot` with one `node` with `core`, `gpu` or nothing | as many nodes as slots, with one slot each, whole unless the node says `exclusive: false` |
 //! | any of these beside other types with nothing inside | so much of [shared pools](PoolNeeds) of these types, anywhere |
-//! | one vertex of another type, as `rack`, with one of these and other types inside | the nodes in one rack, and the pools in the same |
+//! | a number of vertices of another type, as `rack`, with one of these inside, beside other types with nothing inside | in each of so many racks all that is inside; `exclusive: true`: and nobody else in them |
 //!
 //! - Exclusive is, by RFC 14, what is not said for slots and below, so the last row gives whole nodes. `exclusive` on
 //!   a slot on a node means the node, as RFC 25 has it; on a slot without a node above or below, `true` says what is
@@ -20,10 +20,11 @@
 //! - Whole nodes with a range of slots have the least number of slots; they get all of the node in any case.
 //! - Cores and gpus in a slot have one number, not a range, and each may stand there once.
 //! - Pools are counted in the unit of the pool, one number for the whole job, and are shared with other jobs.
+//! - An exclusive rack is all of it: every node inside, and every pool.
 //! - A slot that takes several nodes is refused: R could not say how many slots there are per node.
 
 use super::policy::whole_nodes;
-use super::{Amount, PoolNeed, PoolNeeds, Reason, Request, Shape};
+use super::{Amount, PoolNeed, PoolNeeds, Reason, Request, Shape, Within};
 use crate::formats::constraint::Constraint;
 use crate::formats::count::Count;
 use crate::formats::jobspec::{Jobspec, Resource};
@@ -77,24 +78,18 @@ fn with_pools<'a>(
     Ok(others)
 }
 
-/// One vertex that contains nodes and pools, as a rack.
+/// Vertices that contain nodes and pools, as racks.
 fn container(place: &Place<'_>, shared: &mut PoolNeeds) -> Compiled<Shape> {
     place.counted()?;
-    if place.resource.count != Count::fixed(1) {
-        return place.refuse("one for the whole job", format_args!("the count {}", place.resource.count));
+    let count = &place.resource.count;
+    if !count.is_fixed() || count.min() == 0 {
+        return place.refuse("one number above 0", format_args!("the count {count}"));
     }
-    if place.says(true) {
-        return place.refuse("what others share", "exclusive: true");
-    }
-    let before = shared.needs.len();
     let inside = with_pools(place.inside(), true, shared)?;
     let [only] = &inside[..] else {
         return place.refuse("one node or slot inside, beside pools", format_args!("{} other", inside.len()));
     };
-    if shared.needs.len() == before {
-        return place.refuse("a pool beside the node or slot inside", "none");
-    }
-    shared.within = Some(place.kind().to_owned());
+    shared.within = Some(Within { kind: place.kind().to_owned(), count: count.min(), exclusive: place.says(true) });
     top(only)
 }
 

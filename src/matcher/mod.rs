@@ -18,6 +18,6 @@ pub use holdings::{HoldError, Holdings, realise};
 pub use place::{Placement, Taken, earliest, fits, reserve};
 pub use policy::{End, TargetOrder, apply_policy, is_exclusive};
 pub use reason::{Reason, Shortage};
-pub use request::{Amount, PoolNeed, PoolNeeds, Request, Shape};
+pub use request::{Amount, PoolNeed, PoolNeeds, Request, Shape, Within};
 pub use satisfy::{capacity, satisfiable, why_not, why_not_now};
 pub use selection::{Extent, Freed, Part, Selection, Share, Units};

@@ -5,7 +5,6 @@
 
 use crate::formats::constraint::Constraint;
 use crate::formats::count::Count;
-use crate::planner::{PoolDemand, PoolTable};
 use serde::{Deserialize, Serialize};
 
 pub use crate::planner::Capacity as Amount;
@@ -26,24 +25,37 @@ pub struct Request {
 pub struct PoolNeeds {
     /// In the order of the jobspec.
     pub needs: Vec<PoolNeed>,
-    /// The type of vertex, as `rack`, below which all of it has to be, one for the whole job: its nodes, and of the
-    /// needs those that say so.
-    pub within: Option<String>,
+    /// Where the nodes have to be, and of the needs those that say so.
+    pub within: Option<Within>,
+}
+
+/// Vertices that contain targets, as racks, inside of which a job has to be.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Within {
+    /// The type.
+    pub kind: String,
+    /// In how many of them the job is, at least 1; in each it has all that the rest of the request says.
+    pub count: u64,
+    /// Whether it has all that is inside of them, every target and every pool, whatever it asks for.
+    pub exclusive: bool,
+}
+
+impl Within {
+    /// Inside of one vertex of a type, beside others.
+    pub fn one(kind: impl Into<String>) -> Self {
+        Self { kind: kind.into(), count: 1, exclusive: false }
+    }
 }
 
 impl PoolNeeds {
-    /// Whether nothing is asked for.
+    /// Whether nothing is asked for, and the nodes may be anywhere.
     pub fn is_empty(&self) -> bool {
-        self.needs.is_empty()
+        self.needs.is_empty() && self.within.is_none()
     }
 
-    /// Of each need, the pools that may serve it beside the nodes below `domain`, and how much it asks for.
-    pub fn demands(&self, table: &PoolTable, domain: Option<&str>) -> Vec<PoolDemand> {
-        let demand = |need: &PoolNeed| {
-            let domain = if need.within { domain } else { None };
-            PoolDemand { pools: table.of_kind(&need.kind, domain).collect(), amount: need.amount }
-        };
-        self.needs.iter().map(demand).collect()
+    /// In how many places the job is: racks, or the one cluster.
+    pub fn places(&self) -> u64 {
+        self.within.as_ref().map_or(1, |within| within.count)
     }
 }
 
@@ -52,10 +64,10 @@ impl PoolNeeds {
 pub struct PoolNeed {
     /// The type.
     pub kind: String,
-    /// How much in all, at least 1, in the unit of the pools.
+    /// How much, at least 1, in the unit of the pools.
     pub amount: u64,
-    /// Whether it has to be in the one vertex that also contains the nodes ([`PoolNeeds::within`]); else it may be of
-    /// any pools of the type.
+    /// Whether it has to be in each vertex that also contains the nodes ([`PoolNeeds::within`]), so much in each; else it
+    /// is so much in all, of any pools of the type.
     pub within: bool,
 }
 

@@ -17,4 +17,4 @@ pub use classes::{ClassId, Classes, NO_CLASS};
 pub use plans::{Capacity, PlanError, Take, TargetPlans};
 pub use pool::{Pool, PoolError, Span, SpanId};
 pub use profile::{Claim, Profile, Wanted, cut};
-pub use shared::{Domain, PoolDemand, PoolId, PoolShare, PoolSpan, PoolSpec, PoolTable, SharedPools};
+pub use shared::{PoolDemand, PoolId, PoolShare, PoolSpan, PoolSpec, PoolTable, SharedPools};

@@ -3,15 +3,15 @@
 //! Decides which pools there are, from the graph and from the configuration, and what of them is free over time. Does
 //! not decide who gets it: it knows neither queues nor jobs.
 //!
-//! A vertex outside every target is a pool of its own, unless it is a root or contains others. What stands below a vertex that contains targets and is no root,
-//! as a rack, has that as its *domain*: a request may ask for it beside nodes of the same domain. The other pools belong
-//! to the whole cluster, as do those of the configuration.
+//! A vertex outside every target is a pool of its own, unless it is a root or contains others. It lies beside the targets
+//! of each vertex that contains both, as a rack: a request may ask for nodes and pools in one rack, which the graph
+//! tells by their paths. The pools of the configuration lie in none.
 //!
 //! Invariants: a [`PoolId`] names the same pool as long as the table is carried over ([`PoolTable::renewed`]); a pool
 //! that is gone has size 0; no claim that is entered with [`SharedPools::enter`] makes a pool fuller than its size.
 
 use super::{Pool, SpanId};
-use crate::base::{Duration, TargetSet, Timestamp};
+use crate::base::{Duration, Timestamp};
 use crate::config::PoolConfig;
 use crate::graph::Graph;
 use serde::{Deserialize, Serialize};
@@ -56,28 +56,22 @@ pub struct PoolSpan {
     pub until: Timestamp,
 }
 
-/// What a pool lies beside: the vertex that contains it and targets.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Domain {
-    /// The type of that vertex.
-    pub kind: String,
-    /// Its path.
-    pub path: String,
-    /// The targets below it.
-    pub targets: TargetSet,
-}
-
 /// A shared pool.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PoolSpec {
-    /// The path of the vertex, or the name in the configuration; unique in a table.
+    /// The path of the vertex, or the name in the configuration, which does not begin as a path does; unique in a table.
     pub name: String,
     /// The type that a request names.
     pub kind: String,
     /// How much there is.
     pub size: u64,
-    /// `None`: it belongs to the whole cluster.
-    pub domain: Option<Domain>,
+}
+
+impl PoolSpec {
+    /// Whether it is inside of the vertex with this path.
+    pub fn is_below(&self, path: &str) -> bool {
+        self.name.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+    }
 }
 
 /// All shared pools of a site, by number.
@@ -88,26 +82,17 @@ pub struct PoolTable(Vec<PoolSpec>);
 impl PoolTable {
     /// The pools of a graph, in depth-first order, then those of a configuration.
     pub fn new(graph: &Graph, configured: &[PoolConfig]) -> Self {
-        let domain = |v| {
-            let parent = graph.parent(v)?;
-            graph.parent(parent)?;
-            let targets: TargetSet = graph.targets_in(parent).iter().copied().collect();
-            let kind = graph.kind_name(graph.kind(parent)).to_owned();
-            (!targets.is_empty()).then(|| Domain { kind, path: graph.path(parent), targets })
-        };
         // What contains others is a place, also when all targets in it are gone.
         let place = |v| graph.children(v).next().is_some() || graph.is_contained(v) && graph.parent(v).is_none();
         let vertices = graph.outside().filter(|v| graph.size(*v) > 0 && !place(*v)).map(|v| PoolSpec {
             name: graph.path(v),
             kind: graph.kind_name(graph.kind(v)).to_owned(),
             size: graph.size(v),
-            domain: domain(v),
         });
         let configured = configured.iter().map(|pool| PoolSpec {
             name: pool.name.clone(),
             kind: pool.kind.clone(),
             size: pool.size,
-            domain: None,
         });
         Self(vertices.chain(configured).collect())
     }
@@ -146,22 +131,10 @@ impl PoolTable {
         self.0.is_empty()
     }
 
-    /// The pools of a type, anywhere, or beside the targets of one domain.
-    pub fn of_kind<'a>(&'a self, kind: &'a str, domain: Option<&'a str>) -> impl Iterator<Item = PoolId> + 'a {
-        let within =
-            move |pool: &PoolSpec| domain.is_none_or(|path| pool.domain.as_ref().is_some_and(|d| d.path == path));
-        self.iter().filter(move |(_, pool)| pool.kind == kind && within(pool)).map(|(id, _)| id)
-    }
-
-    /// The domains of a type of vertex, in the order of the table.
-    pub fn domains(&self, kind: &str) -> Vec<&Domain> {
-        let mut domains: Vec<&Domain> = Vec::new();
-        for domain in self.0.iter().filter_map(|pool| pool.domain.as_ref()).filter(|d| d.kind == kind) {
-            if !domains.iter().any(|known| known.path == domain.path) {
-                domains.push(domain);
-            }
-        }
-        domains
+    /// The pools of a type, anywhere, or inside of the vertex with a path.
+    pub fn of_kind<'a>(&'a self, kind: &'a str, inside: Option<&'a str>) -> impl Iterator<Item = PoolId> + 'a {
+        let here = move |pool: &PoolSpec| inside.is_none_or(|path| pool.is_below(path));
+        self.iter().filter(move |(_, pool)| pool.kind == kind && here(pool)).map(|(id, _)| id)
     }
 }
 
@@ -298,22 +271,17 @@ mod tests {
     #[test]
     fn pools_are_the_vertices_outside_targets_and_what_is_configured() {
         let table = pools();
-        let seen: Vec<(&str, u64, Option<String>)> = table
-            .iter()
-            .map(|(_, p)| (p.kind.as_str(), p.size, p.domain.as_ref().map(|d| d.targets.to_string())))
-            .collect();
-        let first = Some("0-1".to_owned());
+        let seen: Vec<(&str, u64, &str)> =
+            table.iter().map(|(_, p)| (p.kind.as_str(), p.size, p.name.as_str())).collect();
         let expect = [
-            ("ssd", 100, first.clone()),
-            ("ssd", 100, first),
-            ("ssd", 50, Some("2-3".to_owned())),
-            ("power", 9, None),
-            ("licence", 3, None),
+            ("ssd", 100, "/c/rack0/ssd0"),
+            ("ssd", 100, "/c/rack0/ssd1"),
+            ("ssd", 50, "/c/rack1/ssd2"),
+            ("power", 9, "/c/power0"),
+            ("licence", 3, "matlab"),
         ];
         assert_eq!(seen, expect);
         assert_eq!(table.of_kind("ssd", None).count(), 3);
-        let domains: Vec<&str> = table.domains("rack").iter().map(|d| d.path.as_str()).collect();
-        assert_eq!(domains, ["/c/rack0", "/c/rack1"]);
         assert_eq!(table.of_kind("ssd", Some("/c/rack1")).collect::<Vec<_>>(), [PoolId(2)]);
     }
 

@@ -122,6 +122,7 @@ fn event_line(event: &Event) -> (&'static str, Value) {
         }
         Event::QueueCreate { config } => ("queue-create", json!({"queue": config.name})),
         Event::QueueChange { config } => ("queue-change", json!({"queue": config.name})),
+        Event::Configure(new) => ("configure", json!({"queues": new.config.queues.keys().collect::<Vec<_>>()})),
         Event::QueueRemove { queue, pending } => {
             let pending = pending.as_ref().map(|p| match p {
                 PendingFate::Move(to) => format!("move={to}"),

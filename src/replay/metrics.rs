@@ -9,6 +9,7 @@
 //! p95 is the smallest wait that is not exceeded by 95 % of the jobs.
 
 use super::book::{Book, JobState, NO_QUEUE};
+use super::measure::ForecastFigures;
 use super::workload::Workload;
 use crate::base::{Duration, Timestamp};
 use indexmap::IndexMap;
@@ -112,6 +113,9 @@ pub struct Report {
     pub queues: IndexMap<String, Figures>,
     /// Donations.
     pub donations: DonationFigures,
+    /// How good forecasts were, if they were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<ForecastFigures>,
     /// Scheduling passes, over all queues and instants.
     pub passes: u64,
     /// Checks of the invariants.

@@ -3,6 +3,7 @@
 //! Decides in which order things happen at one instant, when schedulers run, what a job does once it runs, and how the
 //! result is counted. Decides nothing about who gets what: that is the site's.
 
+pub mod library;
 pub mod scenario;
 
 pub mod source;
@@ -16,6 +17,7 @@ mod audit;
 pub mod book;
 pub mod digest;
 pub mod donations;
+pub mod measure;
 pub mod metrics;
 pub mod random;
 
@@ -24,5 +26,7 @@ pub mod export;
 pub mod words;
 
 pub mod assembly;
+pub mod change;
 pub mod expect;
 pub mod quick;
+pub mod state;

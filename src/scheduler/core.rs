@@ -221,7 +221,7 @@ impl Core {
         let Plan::Targets(plans) = &self.plan else { return None };
         let end = start + job.span();
         if job.pooled() {
-            return matcher::reserve(plans, &job.request.shape, &self.beside(slot, found), &self.order, start, end);
+            return self.least_pooled(slot, plans, found, start, end);
         }
         matcher::reserve(plans, &job.request.shape, &self.filter(slot).targets, &self.order, start, end)
     }

@@ -394,7 +394,10 @@ impl Scheduler {
 /// The least number of whole targets, and whether more may be taken.
 fn demand(request: &Request) -> (u32, bool) {
     match &request.shape {
-        Shape::Whole { nodes, .. } => (u32::try_from(nodes.min()).unwrap_or(u32::MAX), !nodes.is_fixed()),
+        Shape::Whole { nodes, .. } => {
+            let least = nodes.min().saturating_mul(request.shared.places());
+            (u32::try_from(least).unwrap_or(u32::MAX), !nodes.is_fixed())
+        }
         Shape::Nodes { .. } | Shape::Slots { .. } => (1, false),
     }
 }

@@ -20,6 +20,7 @@ mod places;
 mod plan;
 mod pooled;
 mod resources;
+mod rooms;
 mod views;
 mod why;
 mod window;
@@ -172,7 +173,7 @@ impl Scheduler {
             self.dirty = false;
         }
         if end != PassEnd::NeedsShared
-            && let Some(spans) = self.core.shared.news()
+            && let Some(spans) = self.core.shared.news(end == PassEnd::Done)
         {
             out.push(Output::PoolPlans { spans });
         }

@@ -6,7 +6,7 @@
 //!
 //! | policy | the first job that cannot start | the jobs behind it |
 //! |---|---|---|
-//! | fcfs | ends the pass | wait |
+//! | fcfs | ends the pass; what it takes of shared pools is reserved | wait |
 //! | easy | is reserved | may start if they do not delay it |
 //! | hybrid | is reserved, and so are the next, `reservation-depth` in all | may start if they delay none |
 //! | conservative | is reserved, and so are all others | may start if they delay none |
@@ -300,7 +300,14 @@ impl Pass<'_> {
             }
             match self.core.earliest(slot, self.now) {
                 Some((start, claim)) if start <= self.now => self.start_planned(at, slot, claim),
-                Some(_) if fcfs => self.close(slot),
+                Some((start, claim)) if fcfs => {
+                    if self.core.jobs.get(slot).pooled() {
+                        // Behind it nothing starts here; but other queues would take of the pools again and again.
+                        self.core.occupy(slot, start, claim);
+                        self.until(start);
+                    }
+                    self.close(slot);
+                }
                 Some((start, claim)) => {
                     self.core.occupy(slot, start, claim);
                     self.plan(slot, start);

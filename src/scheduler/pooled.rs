@@ -1,6 +1,6 @@
 //! The shared pools as one scheduler sees them: at hand only while the site lends them, with what it has reserved of them.
 //!
-//! Decides when a job gets nodes and pools together: at the earliest instant at which both are free for all of its time.
+//! Decides what the site is told of reservations. Where and when a job gets nodes and pools together is found in `rooms`.
 //! Who uses the pools beside is not known here; what is lent says how much is free when, without the reservations of
 //! this scheduler, which it enters itself.
 //!
@@ -9,14 +9,9 @@
 //! Invariants: without pools at hand no job that needs them is looked at, started or reserved; what is told to the site
 //! at the end of a pass is all that is reserved of pools.
 
-use super::core::{Core, slot_of};
 use super::jobs::Slot;
-use super::plan::{Plan, PlanClaim};
 use crate::base::Timestamp;
-use crate::matcher::{self, Placement, Reason, Request, Shortage, satisfiable};
-use crate::planner::{
-    Bits, Domain, PoolDemand, PoolId, PoolShare, PoolSpan, PoolTable, SharedPools, SpanId, TargetPlans,
-};
+use crate::planner::{PoolId, PoolShare, PoolSpan, PoolTable, SharedPools, SpanId};
 use std::sync::Arc;
 
 /// A reservation of pools.
@@ -59,6 +54,11 @@ impl Pooled {
     pub fn give_back(&mut self) {
         self.at_hand = None;
         self.entries.iter_mut().for_each(|entry| entry.entered.clear());
+    }
+
+    /// What is free of the pools; `None`: they are not at hand.
+    pub fn free(&self) -> Option<&SharedPools> {
+        self.at_hand.as_deref()
     }
 
     /// Whether pools may be looked at.
@@ -123,8 +123,12 @@ impl Pooled {
         }
     }
 
-    /// What the site does not know yet: all that is reserved now, if that has changed.
-    pub fn news(&mut self) -> Option<Vec<PoolSpan>> {
+    /// What the site does not know yet: all that is reserved now, if that has changed. In a pass that is not `done` and has
+    /// not come to a reservation, what was told stands, so that nobody else takes it meanwhile (I9).
+    pub fn news(&mut self, done: bool) -> Option<Vec<PoolSpan>> {
+        if !done && self.entries.is_empty() {
+            return None;
+        }
         let mut now: Vec<PoolSpan> = self.entries.iter().flat_map(|entry| entry.spans.iter().copied()).collect();
         now.sort_unstable();
         let owed = std::mem::take(&mut self.owed);
@@ -136,172 +140,4 @@ impl Pooled {
 
 fn spans(shares: &[PoolShare], from: Timestamp, until: Timestamp) -> Vec<PoolSpan> {
     shares.iter().map(|share| PoolSpan { share: *share, from, until }).collect()
-}
-
-/// Where a job may be as a whole.
-struct Venue {
-    targets: Bits,
-    demands: Vec<PoolDemand>,
-}
-
-impl Core {
-    /// The places where a job may be: everywhere, or one for each domain of the type that it asks for.
-    fn venues(&self, request: &Request, targets: &Bits) -> Vec<Venue> {
-        let table = &self.shared.table;
-        let venue = |domain: Option<&Domain>| {
-            let mut targets = targets.clone();
-            if let Some(domain) = domain {
-                targets.and(&Bits::from_set(&domain.targets, self.res.graph.target_bound()));
-            }
-            Venue { targets, demands: request.shared.demands(table, domain.map(|d| d.path.as_str())) }
-        };
-        match &request.shared.within {
-            None => vec![venue(None)],
-            Some(kind) => table.domains(kind).into_iter().map(|domain| venue(Some(domain))).collect(),
-        }
-    }
-
-    /// The targets among which a reservation of a job may be moved: those of the domain in which it stands.
-    pub fn beside(&self, slot: Slot, placement: &Placement) -> Bits {
-        let job = self.jobs.get(slot);
-        let targets = &self.filter(slot).targets;
-        if job.request.shared.within.is_none() {
-            return targets.clone();
-        }
-        let first = placement.parts.first().map(|(target, _)| *target);
-        let venues = self.venues(&job.request, targets).into_iter();
-        let mut here = venues.filter(|venue| first.is_some_and(|t| venue.targets.contains(t)));
-        here.next().map_or_else(|| targets.clone(), |venue| venue.targets)
-    }
-
-    /// The earliest start of a waiting job that takes of pools, in a plan by target; of places that are equally early
-    /// the first.
-    pub fn earliest_pooled(&self, slot: Slot, plans: &TargetPlans, now: Timestamp) -> Option<(Timestamp, PlanClaim)> {
-        let job = self.jobs.get(slot);
-        let mut best: Option<(Timestamp, PlanClaim)> = None;
-        for venue in self.venues(&job.request, &self.filter(slot).targets) {
-            let Some((placement, shares)) = self.earliest_at(&venue, slot, plans, now) else { continue };
-            if best.as_ref().is_none_or(|(start, _)| placement.start < *start) {
-                let size = slot_of(&job.request.shape);
-                best = Some((placement.start, PlanClaim::Targets { placement, slot: size, shares }));
-            }
-        }
-        best
-    }
-
-    fn earliest_at(
-        &self,
-        venue: &Venue,
-        slot: Slot,
-        plans: &TargetPlans,
-        now: Timestamp,
-    ) -> Option<(Placement, Vec<PoolShare>)> {
-        let job = self.jobs.get(slot);
-        let pools = self.shared.at_hand.as_deref()?;
-        let (shape, span) = (&job.request.shape, job.span());
-        let mut from = now;
-        // Nodes and pools take turns in putting the start off, until they agree.
-        loop {
-            let placement = matcher::earliest(plans, shape, &venue.targets, &self.order, span, from)?;
-            let (at, shares) = pools.earliest(&venue.demands, span, placement.start)?;
-            if at == placement.start {
-                return Some((placement, shares));
-            }
-            from = at;
-        }
-    }
-
-    /// What is free for a waiting job that takes of pools from exactly `at` on, if enough.
-    pub fn fits_pooled(&self, slot: Slot, plans: &TargetPlans, at: Timestamp) -> Option<PlanClaim> {
-        let job = self.jobs.get(slot);
-        let pools = self.shared.at_hand.as_deref()?;
-        let (shape, end) = (&job.request.shape, at + job.span());
-        self.venues(&job.request, &self.filter(slot).targets).into_iter().find_map(|venue| {
-            let placement = matcher::fits(plans, shape, &venue.targets, &self.order, at, end)?;
-            let shares = pools.claim(&venue.demands, at, end)?;
-            Some(PlanClaim::Targets { placement, slot: slot_of(shape), shares })
-        })
-    }
-
-    /// Whether what a job had reserved of pools is free from `start` until `end`.
-    pub fn has_pools(&self, slot: Slot, shares: &[PoolShare], start: Timestamp, end: Timestamp) -> bool {
-        if self.jobs.get(slot).request.shared.is_empty() {
-            return true;
-        }
-        let pools = self.shared.at_hand.as_deref();
-        !shares.is_empty() && pools.is_some_and(|pools| pools.has(shares, start, end))
-    }
-
-    /// Notes of which pool too little is free for a waiting job, where nodes would be free; nothing if it is not a pool
-    /// that it waits for.
-    pub fn note_limit(&mut self, slot: Slot, now: Timestamp) {
-        let short = self.short_of_pool(slot, now).map(Box::new);
-        self.jobs.get_mut(slot).short = short;
-    }
-
-    fn short_of_pool(&self, slot: Slot, now: Timestamp) -> Option<Shortage> {
-        let (Plan::Targets(plans), Some(pools)) = (&self.plan, self.shared.at_hand.as_deref()) else { return None };
-        let job = self.jobs.get(slot);
-        let end = now + job.span();
-        let mut short: Option<Shortage> = None;
-        for venue in self.venues(&job.request, &self.filter(slot).targets) {
-            if matcher::fits(plans, &job.request.shape, &venue.targets, &self.order, now, end).is_none() {
-                continue;
-            }
-            let available = |demand: &PoolDemand| pools.available(&demand.pools, now, end);
-            let here = shortage_of(&job.request, &venue.demands, available)?;
-            // Of several places the one where most is free.
-            if short.as_ref().is_none_or(|known| known.available < here.available) {
-                short = Some(here);
-            }
-        }
-        short
-    }
-
-    /// Whether these targets, and the pools, could serve a request if nothing ran.
-    ///
-    /// # Errors
-    /// What is short.
-    pub fn possible(&self, request: &Request, targets: &Bits) -> Result<(), Reason> {
-        let graph = &self.res.graph;
-        satisfiable(request, graph, targets)?;
-        if request.shared.is_empty() {
-            return Ok(());
-        }
-        let all = SharedPools::new(&self.shared.table);
-        let mut fault = None;
-        for venue in self.venues(request, targets) {
-            let available = |demand: &PoolDemand| all.available(&demand.pools, Timestamp::MIN, Timestamp::NEVER);
-            let here = match satisfiable(request, graph, &venue.targets) {
-                Err(reason) => reason,
-                Ok(()) => match shortage_of(request, &venue.demands, available) {
-                    Some(shortage) => Reason::Unsatisfiable(shortage),
-                    None => return Ok(()),
-                },
-            };
-            // That a pool is too small says more than that one of several places is.
-            if fault.is_none() || matches!(&here, Reason::Unsatisfiable(s) if s.resource != "node") {
-                fault = Some(here);
-            }
-        }
-        let kind = request.shared.within.clone().unwrap_or_default();
-        let none = Shortage { resource: kind, level: CLUSTER.to_owned(), asked: 1, available: 0 };
-        Err(fault.unwrap_or(Reason::Unsatisfiable(none)))
-    }
-}
-
-/// The level of pools that may be anywhere.
-const CLUSTER: &str = "cluster";
-
-/// The first need that is not met where each demand finds so much; needs of the same pools add up.
-fn shortage_of(request: &Request, demands: &[PoolDemand], available: impl Fn(&PoolDemand) -> u64) -> Option<Shortage> {
-    let needs = request.shared.needs.iter().zip(demands);
-    needs.clone().find_map(|(need, demand)| {
-        let same = needs.clone().filter(|(_, other)| other.pools == demand.pools);
-        let asked = same.map(|(_, other)| other.amount).fold(0, u64::saturating_add);
-        let available = available(demand);
-        let level = request.shared.within.as_deref().filter(|_| need.within).unwrap_or(CLUSTER);
-        let shortage = || Shortage { resource: need.kind.clone(), level: level.to_owned(), asked, available };
-        (available < asked).then(shortage)
-    })
 }

@@ -4,7 +4,7 @@ use super::core::Core;
 use super::jobs::{Slot, Standing};
 use super::message::Output;
 use crate::base::{Duration, Timestamp};
-use crate::matcher::{Reason, Request, Shape, Shortage, satisfiable};
+use crate::matcher::{Reason, Request, Shape, Shortage};
 use crate::planner::Bits;
 
 impl Core {
@@ -35,7 +35,7 @@ impl Core {
                 }
                 targets.or(&some);
             }
-            satisfiable(&job.request, &self.res.graph, &targets).is_ok()
+            self.possible(&job.request, &targets).is_ok()
         };
         serves(now) || classes.bounded() && classes.openings(now).into_iter().any(serves)
     }

@@ -128,6 +128,11 @@ pub enum EventError {
         /// What there is.
         known: TargetSet,
     },
+    /// A configuration with another machine in it.
+    #[error(
+        "its [resource] is not that of this site: nodes join and leave by `add` and `remove`, not by a configuration"
+    )]
+    OtherMachine,
     /// Hosts that cannot be added.
     #[error("the hosts cannot be added: {0}")]
     BadAddition(String),

@@ -4,7 +4,7 @@
 //! events decides everything (I7). Names stand here, not ids: events are journaled and written by people.
 
 use crate::base::{Duration, Epoch, JobId, Priority, TargetSet, Timestamp};
-use crate::config::QueueConfig;
+use crate::config::{Config, QueueConfig};
 use crate::matcher::{Freed, Reason, Request, Selection};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -68,6 +68,15 @@ pub enum PendingFate {
     Hold,
     /// They are cancelled.
     Cancel,
+}
+
+/// A whole new configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configure {
+    /// What is to hold. Its `[resource]` says nothing, or what holds already.
+    pub config: Config,
+    /// What becomes of the pending jobs of queues that it does not have.
+    pub pending: Option<PendingFate>,
 }
 
 /// Something that happens to the site.
@@ -136,6 +145,9 @@ pub enum Event {
         /// What becomes of its pending jobs; refused without one while there are any.
         pending: Option<PendingFate>,
     },
+    /// The configuration is replaced: queues that are new in it are created, others changed, those that are missing removed.
+    /// Refused whole or done whole.
+    Configure(Box<Configure>),
     /// A queue takes submissions.
     QueueEnable {
         /// Which.

@@ -6,6 +6,7 @@
 
 use super::error::EventError;
 use super::event::{Effect, Found};
+use super::history::History;
 use super::job::{Holding, HoldingKind, Job, JobState, NO_HOLDING, Why};
 use super::queue::{Places, Queue};
 use super::rules::Rules;
@@ -65,6 +66,7 @@ impl Site {
             ended: Timestamp::NEVER,
             why: Why::Nothing,
             request: Some(found.request.clone()),
+            history: History::default(),
             requeues: 0,
             holding: NO_HOLDING,
         });

@@ -8,6 +8,7 @@
 //! that is [`HoldingKind::Running`], any other job has none.
 
 use super::event::{Denial, Outcome};
+use super::history::History;
 use crate::base::{Duration, FastMap, JobId, Priority, QueueId, TargetSet, Timestamp};
 use crate::matcher::{Reason, Request, Selection};
 use serde::{Deserialize, Serialize};
@@ -128,6 +129,9 @@ pub struct Job {
     /// What it asks for; gone once the job is final.
     #[serde(with = "super::record::optional_request")]
     pub request: Option<Arc<Request>>,
+    /// What was said about it while it waited.
+    #[serde(default, skip_serializing_if = "History::is_empty")]
+    pub history: History,
     /// How often it was put back.
     pub requeues: u32,
     /// What it holds now, or still holds after its end; [`NO_HOLDING`] otherwise.

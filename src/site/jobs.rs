@@ -5,6 +5,7 @@
 
 use super::error::EventError;
 use super::event::{Denial, Effect, Outcome, Submission};
+use super::history::{History, Note};
 use super::job::{FIRST_RESERVED_ID, HoldingKind, Job, JobState, NO_HOLDING, Why};
 use super::state::Site;
 use super::violation::{Invariant, Violation};
@@ -55,6 +56,7 @@ impl Site {
             ended: Timestamp::NEVER,
             why,
             request,
+            history: History::default(),
             requeues: 0,
             holding: NO_HOLDING,
         });
@@ -190,7 +192,7 @@ impl Site {
             self.tell(now, home, Input::Expiration { job: id, limit }, effects);
             if held != NO_HOLDING {
                 let end = self.jobs.holding(held).planned_end();
-                self.pools.set_end(held, end);
+                self.end_pools_at(held, end);
             }
         }
         Ok(())
@@ -233,6 +235,8 @@ impl Site {
         let job = self.jobs.job_mut(slot);
         let (from, state) = (std::mem::replace(&mut job.queue, to), job.state);
         (job.home, job.why) = (home, Why::Nothing);
+        let (left, joined) = (self.queue(from).name.clone(), self.queue(to).name.clone());
+        self.jobs.job_mut(slot).history.add(now, Note::Moved { from: left, to: joined });
         self.count(from, state, |n| *n -= 1);
         self.count(to, state, |n| *n += 1);
         self.set_state(slot, JobState::Pending);
@@ -245,6 +249,7 @@ impl Site {
         self.set_state(slot, JobState::Held);
         let job = self.jobs.job_mut(slot);
         job.why = Why::Held(reason.as_str().into());
+        job.history.add(now, Note::Why(job.why.clone()));
         effects.push(Effect::Held { job: job.id, reason });
     }
 
@@ -271,6 +276,7 @@ impl Site {
         }
         job.requeues += 1;
         job.why = Why::Nothing;
+        job.history.add(now, Note::Requeued);
         self.jobs.counts.requeued += 1;
         if self.jobs.job(slot).holding != NO_HOLDING {
             self.rename_holding(now, slot, effects);

@@ -28,6 +28,11 @@ mod view;
 mod record;
 mod snapshot;
 
+mod explain;
+mod forecast;
+mod history;
+mod plan;
+
 mod audit;
 mod check;
 mod observer;
@@ -39,10 +44,16 @@ mod rules;
 pub use audit::audit;
 pub use calendar::{PlannedDrain, PlannedSwitch};
 pub use error::EventError;
-pub use event::{Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, StartMode, Submission, SwitchSpec};
+pub use event::{
+    Configure, Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, StartMode, Submission, SwitchSpec,
+};
+pub use explain::{Blocker, JobReport, LOOKED_AT, Place, QueueReport, Rule, TargetReport, kind};
+pub use forecast::{Arrival, Basis, Forecast, FreeForecast, JobForecast, NextUse, Span, TargetForecast, Usage};
+pub use history::{History, MOST_NOTES, Note};
 pub use job::{Counts, Job, JobState, Why};
 pub use nodes::Drained;
 pub use observer::Observer;
+pub use plan::{Move, Preview, StartChange};
 pub use queue::Places;
 pub use snapshot::{RestoreError, SNAPSHOT_VERSION, Snapshot};
 pub use state::{Site, SiteOptions};

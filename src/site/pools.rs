@@ -16,6 +16,7 @@ use super::event::Effect;
 use super::queue::Queue;
 use super::state::Site;
 use super::step::Held;
+use super::violation::{Invariant, Violation};
 use crate::base::{Duration, QueueId, Timestamp};
 use crate::matcher::Selection;
 use crate::planner::{PoolId, PoolSpan, PoolTable, SharedPools, SpanId};
@@ -91,12 +92,11 @@ impl Pools {
     }
 
     /// A holding is planned to end at another time.
-    pub fn set_end(&mut self, holding: u32, until: Timestamp) {
+    fn set_end(&mut self, holding: u32, until: Timestamp) {
         let Some(mut entry) = self.held.remove(&holding) else { return };
         self.leave(&entry);
-        if entry.spans.iter().any(|span| span.until > until) {
-            self.stirred.push(None);
-        }
+        // Earlier, and something is free; later, and what others have planned after it may not fit any more.
+        self.stirred.push(None);
         for span in &mut entry.spans {
             span.until = until.max(span.from + Duration::from_micros(1));
         }
@@ -179,8 +179,14 @@ impl Site {
         for holding in self.pools.overdue(now) {
             let held = Held { ledger: &self.ledger, jobs: &self.jobs, queues: &self.queues, now };
             let end = held.end_of(holding).max(now + Duration::from_micros(1));
+            self.end_pools_at(holding, end);
+        }
+    }
+
+    /// A holding of pools is planned to end at another time, which excuses a delay of whoever plans with it.
+    pub(super) fn end_pools_at(&mut self, holding: u32, end: Timestamp) {
+        if self.pools.held.contains_key(&holding) {
             self.pools.set_end(holding, end);
-            self.pools.stirred.push(None);
             self.queues.iter_mut().for_each(|queue| queue.promises.excused = true);
         }
     }
@@ -240,6 +246,50 @@ impl Site {
         let table = table.renewed(PoolTable::new(&self.graph, &self.config.resource.pools));
         self.ledger.set_pools(&table);
         self.pools = Pools::new(table);
+    }
+
+    /// I9: what all queues have reserved of pools can be kept, by the limits of what holds them: at no planned start is more
+    /// wanted of a pool than there is. Counted from holdings and reservations, not from the timelines.
+    ///
+    /// Left out are instants at which a scheduler has yet to look at pools, and pools that have become too small.
+    pub(super) fn check_pool_plans(&self, now: Timestamp) -> Vec<Violation> {
+        let busy = |q: &Queue| q.scheduler.as_ref().is_some_and(|s| s.waits_for_pools() && s.needs_pass(now));
+        if self.pools.reserved.is_empty() || self.queues.iter().any(|q| q.started && busy(q)) {
+            return Vec::new();
+        }
+        let mut changes: BTreeMap<PoolId, Vec<(Timestamp, i128)>> = BTreeMap::new();
+        let mut used: BTreeMap<PoolId, i128> = BTreeMap::new();
+        let held = Held { ledger: &self.ledger, jobs: &self.jobs, queues: &self.queues, now };
+        for (index, holding) in self.jobs.holdings().filter(|(_, h)| !h.quarantined) {
+            for share in &holding.selection.pools {
+                let amount = i128::from(share.amount);
+                *used.entry(share.pool).or_default() += amount;
+                changes.entry(share.pool).or_default().push((held.end_of(index), -amount));
+            }
+        }
+        for span in self.pools.reserved.values().flat_map(|entry| &entry.spans) {
+            let amount = i128::from(span.share.amount);
+            changes.entry(span.share.pool).or_default().extend([(span.from, amount), (span.until, -amount)]);
+        }
+        let mut found = Vec::new();
+        for (id, mut changes) in changes {
+            let size = i128::from(self.pools.table.get(id).map_or(0, |pool| pool.size));
+            let mut wanted = used.get(&id).copied().unwrap_or(0);
+            if wanted > size {
+                continue;
+            }
+            // What ends makes room for what starts at the same instant.
+            changes.sort_unstable();
+            for (at, change) in changes {
+                wanted += change;
+                if change > 0 && wanted > size {
+                    let text = format!("{wanted} of {size} are planned of pool {id} at {at}; it is {now}");
+                    found.push(Violation::new(Invariant::I9, text));
+                    break;
+                }
+            }
+        }
+        found
     }
 
     /// The shared pools, by number.

@@ -2,7 +2,7 @@
 
 use crate::formats::constraint::Constraint;
 use crate::formats::count::Count;
-use crate::matcher::{Amount, PoolNeed, PoolNeeds, Request, Shape};
+use crate::matcher::{Amount, PoolNeed, PoolNeeds, Request, Shape, Within};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct RequestRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pools: Vec<PoolNeed>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    within: Option<String>,
+    within: Option<Within>,
 }
 
 impl From<&Request> for RequestRecord {

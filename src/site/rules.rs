@@ -35,6 +35,12 @@ struct Asked {
 
 impl Asked {
     fn by(request: &Request) -> Self {
+        let each = Self::in_one_place(request);
+        let times = |n: u64| n.saturating_mul(request.shared.places());
+        Self { nnodes: times(each.nnodes), ncores: times(each.ncores), ngpus: times(each.ngpus) }
+    }
+
+    fn in_one_place(request: &Request) -> Self {
         match &request.shape {
             Shape::Whole { nodes, at_least, .. } => {
                 let n = nodes.min();

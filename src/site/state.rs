@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The queue of a configuration without queues.
-const ANONYMOUS: &str = "default";
+pub(super) const ANONYMOUS: &str = "default";
 
 /// What a driver may choose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -162,6 +162,13 @@ impl Site {
         self
     }
 
+    /// Sets whether it is told why jobs wait and when they are planned to start, see [`SiteOptions::annotate`].
+    #[must_use]
+    pub fn with_annotations(mut self, annotate: bool) -> Self {
+        self.options.annotate = annotate;
+        self
+    }
+
     /// Tells the site what has happened. Effects are appended; more of them follow from [`Site::schedule`].
     ///
     /// # Errors
@@ -182,6 +189,7 @@ impl Site {
             Event::QueueCreate { config } => self.queue_create(now, *config, effects),
             Event::QueueChange { config } => self.queue_change(now, *config, effects),
             Event::QueueRemove { queue, pending } => self.queue_remove(now, &queue, pending.as_ref(), effects),
+            Event::Configure(new) => self.configure(now, *new, effects),
             Event::QueueEnable { queue } => self.queue_enable(&queue, None, effects),
             Event::QueueDisable { queue, reason } => self.queue_enable(&queue, Some(reason), effects),
             Event::QueueStart { queue, mode } => self.queue_start(now, &queue, &mode, effects),

@@ -5,6 +5,7 @@
 //! side by side; what they answer is read in queue order, so that threads leave no trace (I7).
 
 use super::event::{Denial, Effect};
+use super::history::Note;
 use super::job::{Holding, HoldingKind, JobState, JobTable, Why};
 use super::ledger::Ledger;
 use super::queue::Queue;
@@ -77,6 +78,8 @@ impl Site {
             let found = self.check_progress(now);
             self.violations.extend(found);
             let found = self.check_plans(now);
+            self.violations.extend(found);
+            let found = self.check_pool_plans(now);
             self.violations.extend(found);
             self.check_kept(now);
         }
@@ -182,7 +185,7 @@ impl Site {
     fn answer(&mut self, now: Timestamp, queue: QueueId, answer: Output, effects: &mut Vec<Effect>) {
         match answer {
             Output::Alloc { job, selection, epoch } => self.granted(now, queue, job, selection, epoch, effects),
-            Output::Annotate { job, reason } => self.annotated(queue, job, reason, effects),
+            Output::Annotate { job, reason } => self.annotated(now, queue, job, reason, effects),
             Output::Deny { job, reason } => {
                 if let Some(slot) = self.waiting_in(queue, job) {
                     self.jobs.job_mut(slot).in_scheduler = false;
@@ -198,6 +201,8 @@ impl Site {
                     // A restored scheduler says again what is on record.
                     let before = std::mem::replace(&mut self.jobs.job_mut(slot).planned, at_or_never);
                     if self.options.annotate && before != at_or_never {
+                        let note = at.map_or(Note::Unplanned, Note::Planned);
+                        self.jobs.job_mut(slot).history.add(now, note);
                         effects.push(Effect::PlannedStart { job, at });
                     }
                 }
@@ -217,7 +222,7 @@ impl Site {
         (job.in_scheduler && job.home == queue).then_some(slot)
     }
 
-    fn annotated(&mut self, queue: QueueId, id: JobId, reason: Reason, effects: &mut Vec<Effect>) {
+    fn annotated(&mut self, now: Timestamp, queue: QueueId, id: JobId, reason: Reason, effects: &mut Vec<Effect>) {
         let Some(slot) = self.waiting_in(queue, id) else { return };
         let state = self.jobs.job(slot).state;
         if matches!(reason, Reason::ExceedsWindow { .. }) {
@@ -235,7 +240,9 @@ impl Site {
         if self.options.annotate || state == JobState::Held {
             effects.push(Effect::Annotated { job: id, reason: reason.clone() });
         }
-        self.jobs.job_mut(slot).why = Why::Reason(Box::new(reason));
+        let job = self.jobs.job_mut(slot);
+        job.why = Why::Reason(Box::new(reason));
+        job.history.add(now, Note::Why(job.why.clone()));
     }
 
     /// A grant becomes an effect once the ledger agrees.

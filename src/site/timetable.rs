@@ -11,6 +11,7 @@ use super::calendar::Resolved;
 use super::event::Effect;
 use super::state::Site;
 use crate::base::{Duration, QueueId, Timestamp};
+use crate::config::Calendar;
 use crate::config::calendar::Boundary;
 use crate::coordinator::{LOOK_AHEAD, PlanId, StartOptions, SwitchRequest};
 use serde::{Deserialize, Serialize};
@@ -109,6 +110,27 @@ impl Site {
         let (virtual_start, start): (Vec<QueueId>, Vec<QueueId>) = turn.start.iter().copied().partition(is_virtual);
         let start = start.into_iter().map(|id| (id, StartOptions::default())).collect();
         Resolved { request: SwitchRequest { release, start }, virtual_release, virtual_start }
+    }
+
+    /// Takes over another calendar, at once: what it has on is started, what only the old one had on is stopped if the new
+    /// one decides about it. What it does not decide about stays as it is.
+    pub(super) fn calendar_changed(&mut self, now: Timestamp, old: &Calendar) {
+        for plan in std::mem::take(&mut self.timetable).turns.into_keys() {
+            self.coordinator.cancel_plan(plan);
+        }
+        let (new, mut off) = (self.config.clone(), Turn { at: now, ..Turn::default() });
+        for name in new.calendar.queues() {
+            let Some(id) = self.names.get(name).copied() else { continue };
+            let ended = old.on_at(name, now);
+            if !ended.is_empty() && !new.calendar.is_on(name, now) {
+                off.release.push(id);
+                off.entries.extend(ended);
+            }
+        }
+        if !off.release.is_empty() {
+            self.plan_turn(off);
+        }
+        self.unsettled = true;
     }
 
     /// Says that a queue was created, of which the calendar may have something to say.

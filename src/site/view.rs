@@ -230,7 +230,7 @@ impl Site {
         views.into_iter().map(|(_, view)| view).collect()
     }
 
-    fn holder_view(&self, index: u32, target: TargetId) -> HolderView {
+    pub(super) fn holder_view(&self, index: u32, target: TargetId) -> HolderView {
         let holding = self.jobs.holding(index);
         HolderView {
             job: self.jobs.job(holding.slot).id,

@@ -2,13 +2,17 @@
 //! bench that checks every answer against it. Shares no code with the scheduler beyond the types of the messages.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod pools;
+
+use pools::World;
 use sluice::base::{Duration, Epoch, JobId, Priority, TargetId, TargetSet, Timestamp, Windows};
 use sluice::config::SchedulerSettings;
 use sluice::formats::constraint::{Constraint, PropertyTerm};
 use sluice::formats::count::Count;
 use sluice::formats::r::R;
 use sluice::graph::{Graph, Properties};
-use sluice::matcher::{Amount, Extent, Freed, Request, Selection, Shape};
+use sluice::matcher::{Amount, Extent, Freed, PoolNeeds, Request, Selection, Shape};
+use sluice::planner::PoolTable;
 use sluice::scheduler::{Input, JobRequest, Output, PassEnd, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -106,6 +110,8 @@ pub struct Ledger {
     pub windows: Arc<Windows>,
     pub settings: SchedulerSettings,
     pub jobs: BTreeMap<JobId, Known>,
+    /// The shared pools, and who beside the scheduler has what of them.
+    pub pools: World,
 }
 
 impl Ledger {
@@ -143,6 +149,7 @@ impl Ledger {
             }
         }
         self.check_counts(id, selection);
+        self.check_pools(now, id, selection);
         let job = self.jobs.get_mut(&id).expect("known");
         job.held = selection.shares.iter().map(|s| (s.target, s.extent.clone())).collect();
         job.started = Some(now);
@@ -165,6 +172,12 @@ impl Ledger {
             }
         });
         let parts: Vec<(u32, u32, bool)> = parts.collect();
+        let shared = &self.jobs[&id].request.request.shared;
+        let places = shared.places();
+        if places > 1 || shared.within.as_ref().is_some_and(|within| within.exclusive) {
+            // How many there are in each of several racks is looked at there; all that is in one may be more.
+            return;
+        }
         let n = parts.len() as u64;
         let nslots = u64::from(selection.nslots);
         match &self.jobs[&id].request.request.shape {
@@ -238,6 +251,7 @@ impl Bench {
             windows: Arc::default(),
             settings: settings.clone(),
             jobs: BTreeMap::new(),
+            pools: World::default(),
         };
         let scheduler = Scheduler::new(settings);
         let shadow = scheduler.clone();
@@ -255,7 +269,7 @@ impl Bench {
         assert_eq!(out, same, "I7: a scheduler told the same answers the same");
         self.check(&input, &out);
         if let Some(heir) = &mut self.heir
-            && !matches!(input, Input::Pass { .. })
+            && !matches!(input, Input::Pass { .. } | Input::Resume { .. })
         {
             let mut same = Vec::new();
             heir.handle(self.now, input, &mut same);
@@ -266,27 +280,38 @@ impl Bench {
         out
     }
 
+    /// One pass with a budget, resumed with the pools where it asks for them.
+    pub fn pass_once(&mut self, budget: usize) -> (Vec<Output>, PassEnd) {
+        let mut all = self.tell(Input::Pass { budget });
+        let Some(Output::PassEnded { end, examined }) = all.last() else { panic!("a pass ends: {all:?}") };
+        let (mut end, examined) = (*end, *examined);
+        assert!(examined <= budget, "{examined} examined of {budget}");
+        if end == PassEnd::NeedsShared {
+            let pools = self.ledger.pools.lent(&self.scheduler, self.now);
+            let out = self.tell(Input::Resume { pools, budget: (budget - examined).max(1) });
+            let Some(Output::PassEnded { end: resumed, .. }) = out.last() else { panic!("a pass ends: {out:?}") };
+            assert_ne!(*resumed, PassEnd::NeedsShared, "it has the pools");
+            end = *resumed;
+            all.extend(out);
+        }
+        (all, end)
+    }
+
     /// Passes until done, each with this budget, the heir with none; what started.
     pub fn pass_by(&mut self, budget: usize) -> Vec<JobId> {
         let mut all = Vec::new();
         let mut rounds = 0;
         loop {
-            let out = self.tell(Input::Pass { budget });
-            let [.., Output::PassEnded { end, examined }] = out.as_slice() else { panic!("a pass ends: {out:?}") };
-            let end = *end;
-            assert!(*examined <= budget, "{examined} examined of {budget}");
+            let (out, end) = self.pass_once(budget);
             all.extend(out);
             rounds += 1;
             assert!(rounds < 10_000, "budgeted passes come to an end");
-            match end {
-                PassEnd::Done => break,
-                PassEnd::BudgetSpent => {}
-                PassEnd::NeedsShared => panic!("no request touches a shared pool"),
+            if end == PassEnd::Done {
+                break;
             }
         }
         if let Some(heir) = &mut self.heir {
-            let mut same = Vec::new();
-            heir.handle(self.now, Input::Pass { budget: usize::MAX }, &mut same);
+            let same = self.ledger.pools.pass(heir, self.now);
             let sorted = |out: &[Output]| {
                 let mut told = told(out);
                 told.sort_by_key(|o| format!("{o:?}"));
@@ -304,8 +329,20 @@ impl Bench {
     }
 
     pub fn submit(&mut self, id: u64, priority: u32, limit: Duration, shape: Shape, only: Only) -> Vec<Output> {
+        self.submit_with(id, priority, limit, shape, only, PoolNeeds::default())
+    }
+
+    pub fn submit_with(
+        &mut self,
+        id: u64,
+        priority: u32,
+        limit: Duration,
+        shape: Shape,
+        only: Only,
+        shared: PoolNeeds,
+    ) -> Vec<Output> {
         let constraint = only.constraint();
-        let request = Arc::new(Request { shape, constraint, shared: Default::default() });
+        let request = Arc::new(Request { shape, constraint, shared });
         let (id, submitted) = (JobId(id), self.now);
         let request = JobRequest { id, priority: Priority(priority), submitted, limit, request };
         let known = Known { request: request.clone(), only, held: BTreeMap::new(), started: None, selection: None };
@@ -379,6 +416,11 @@ impl Bench {
         self.tell(Input::Graph(graph));
     }
 
+    pub fn pools(&mut self, table: PoolTable) {
+        self.ledger.pools.table = Arc::new(table);
+        self.tell(Input::Pools(self.ledger.pools.table.clone()));
+    }
+
     pub fn at(&mut self, secs: i64) -> &mut Self {
         assert!(t(secs) >= self.now);
         self.now = t(secs);
@@ -421,7 +463,10 @@ impl Bench {
                     assert!(known.started.is_none() && at.is_none_or(|at| at > self.now), "{job} planned {at:?}");
                 }
                 Output::Annotate { job, .. } => assert!(self.ledger.jobs.contains_key(job), "{job} is gone"),
-                Output::PoolPlans { .. } => assert!(matches!(input, Input::Pass { .. } | Input::Resume { .. })),
+                Output::PoolPlans { spans } => {
+                    assert!(matches!(input, Input::Pass { .. } | Input::Resume { .. }));
+                    self.ledger.pools.reserved(&self.scheduler, spans, self.now);
+                }
                 Output::PassEnded { .. } => ended += 1,
                 Output::DownAck { .. } => assert!(matches!(input, Input::Down { .. })),
             }

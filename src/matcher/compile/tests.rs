@@ -65,8 +65,8 @@ fn refuses_with_the_place() {
         (format!("{core},{core}"), "resources: expected exactly one, found 2"),
         (core.to_owned(), "resources[0] (core): expected node or slot, found another type"),
         (
-            format!(r#"{{"type":"rack","count":1,"with":[{}]}}"#, node(core)),
-            "resources[0] (rack): expected a pool beside the node or slot inside, found none",
+            format!(r#"{{"type":"rack","count":1,"with":[{},{}]}}"#, node(core), node(core)),
+            "resources[0] (rack): expected one node or slot inside, beside pools, found 2 other",
         ),
         (r#"{"type":"power","count":1}"#.to_owned(), "resources[0] (power): expected node or slot, found another type"),
         (
@@ -82,8 +82,8 @@ fn refuses_with_the_place() {
             "resources[1] (power): expected a part of a pool that others share, found exclusive: true",
         ),
         (
-            format!(r#"{{"type":"rack","count":2,"with":[{},{{"type":"ssd","count":1}}]}}"#, node(core)),
-            "resources[0] (rack): expected one for the whole job, found the count 2",
+            format!(r#"{{"type":"rack","count":"2-3","with":[{},{{"type":"ssd","count":1}}]}}"#, node(core)),
+            "resources[0] (rack): expected one number above 0, found the count 2-3",
         ),
         (
             node(&format!(r#"{{"type":"socket","count":1,"with":[{}]}}"#, slot(core))),
@@ -149,7 +149,10 @@ fn understands_shared_pools() {
     let rack = format!(r#"{{"type":"rack","count":1,"with":[{node},{{"type":"ssd","count":200}}]}}"#);
     let request = compile(&format!(r#"[{rack},{{"type":"power","count":7}}]"#)).unwrap();
     let needs = vec![need("power", 7, false), need("ssd", 200, true)];
-    assert_eq!(request.shared, PoolNeeds { needs, within: Some("rack".to_owned()) });
+    assert_eq!(request.shared, PoolNeeds { needs, within: Some(Within::one("rack")) });
+    let racks = format!(r#"[{{"type":"rack","count":2,"exclusive":true,"with":[{node}]}}]"#);
+    let within = Within { kind: "rack".to_owned(), count: 2, exclusive: true };
+    assert_eq!(compile(&racks).unwrap().shared, PoolNeeds { needs: vec![], within: Some(within) });
 }
 
 #[test]

@@ -157,7 +157,7 @@ impl Engine {
         let own = || self.graph.vertex(v).properties().clone();
         self.properties.entry(v).or_insert_with(own).insert(name.to_owned(), value.to_owned());
         if let Some(fast) = &mut self.fast {
-            fast.forget_constraints();
+            fast.tell_property(&self.graph, v, name, true);
         }
     }
 
@@ -168,7 +168,7 @@ impl Engine {
             let own = || self.graph.vertex(v).properties().clone();
             self.properties.entry(v).or_insert_with(own).remove(name);
             if let Some(fast) = &mut self.fast {
-                fast.forget_constraints();
+                fast.tell_property(&self.graph, v, name, false);
             }
         }
         has

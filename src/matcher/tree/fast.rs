@@ -12,6 +12,7 @@
 //! Invariants: the answer is the one that the walk would give (a test asks both); of two jobs entered, the index
 //! forgets none and knows none that the plans do not have.
 
+mod constraints;
 mod grant;
 mod order;
 
@@ -26,8 +27,9 @@ use super::types::Ty;
 use crate::base::{FastMap, JobId, Timestamp, VertexId};
 use crate::formats::constraint::Constraint;
 use crate::formats::jobspec::Jobspec;
-use crate::graph::KindId;
+use crate::graph::{Graph, KindId};
 use crate::planner::nodes::{Ask, Cores, NodeTimes, Nodes, Positions, Taken};
+use constraints::ByProperty;
 use order::{cores_in_order, have_same_cores, nodes_in_order, scores_tell_nodes_apart};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -57,6 +59,7 @@ pub(super) struct Fast {
     slots: SlotsFrom,
     /// Marks as down inside of nodes, which the index does not know.
     down_inside: usize,
+    by_property: ByProperty,
     kept: Kept,
     /// Jobs that only the index knows, and others that are gone since.
     unentered: Vec<JobId>,
@@ -111,7 +114,11 @@ impl Fast {
         let mut times = NodeTimes::new(sizes.iter().copied(), 0)?;
         let by_node = stop_on_first || (node_centric && scores_tell_nodes_apart(graph, &nodes));
         let in_place = if low { nodes.is_sorted() } else { nodes.is_sorted_by(|a, b| a > b) };
-        let slots = if by_node {
+        // Cores beside nodes would come first, or be mixed with those in nodes.
+        let only_in_nodes = graph.of_kind(KindId::CORE).len() == sizes.iter().sum::<usize>();
+        let slots = if !only_in_nodes {
+            SlotsFrom::Anywhere
+        } else if by_node {
             SlotsFrom::FirstNode
         } else if !node_centric && in_place && have_same_cores(graph, &nodes) {
             times.compare_cores(!low);
@@ -119,7 +126,7 @@ impl Fast {
         } else {
             SlotsFrom::Anywhere
         };
-        Some(Box::new(Fast {
+        let mut fast = Box::new(Fast {
             times,
             least_cores: sizes.iter().min().map_or(0, |&least| least as u32),
             homes: nodes.iter().map(|&v| (graph.parent(v).unwrap_or(root), graph.subtree(v).len() > 1)).collect(),
@@ -129,20 +136,21 @@ impl Fast {
             order_of,
             slots,
             down_inside: 0,
+            by_property: ByProperty::default(),
             kept: Kept::default(),
             unentered: Vec::new(),
             ends: BinaryHeap::new(),
             overruns: FastMap::default(),
-        }))
+        });
+        for (at, node) in (0..).zip(fast.nodes.clone()) {
+            let own = engine.properties.get(&node).unwrap_or_else(|| graph.vertex(node).properties());
+            own.keys().for_each(|name| fast.set_property(at, name));
+        }
+        Some(fast)
     }
 
     pub(super) fn knows(&self, job: JobId) -> bool {
         self.times.knows(job)
-    }
-
-    /// What constraints mean may have changed.
-    pub(super) fn forget_constraints(&mut self) {
-        self.kept = Kept::default();
     }
 
     /// A job has nothing any more. On how many nodes it had something.
@@ -158,46 +166,49 @@ impl Fast {
         nodes
     }
 
-    /// Where nodes have so many cores and satisfy a constraint; none if that is everywhere.
-    fn within<'f>(
-        kept: &'f mut Kept,
-        has_cores: impl Fn(u32) -> bool,
+    /// Finds out where nodes have so many cores and satisfy a constraint, and where that is kept; none if it is
+    /// everywhere.
+    fn keep_within(
+        &mut self,
+        graph: &Graph,
         constraint: Option<&Constraint>,
         least: Option<u32>,
-        satisfies: impl Fn(u32) -> bool,
-        nodes: u32,
-    ) -> Option<&'f Positions> {
-        let Kept { by_constraint, sets } = kept;
-        let at = match constraint {
+    ) -> Option<(usize, usize)> {
+        let known = match constraint {
             None => {
                 least?;
-                0
+                Some(0)
             }
-            Some(constraint) => match by_constraint.get(constraint) {
-                Some(&at) => at,
-                None => {
-                    if sets.len() >= MAX_KEPT {
-                        by_constraint.clear();
-                        sets.truncate(1);
-                    }
-                    by_constraint.insert(constraint.clone(), sets.len());
-                    sets.push(SmallVec::new());
-                    sets.len() - 1
-                }
-            },
+            Some(constraint) => self.kept.by_constraint.get(constraint).copied(),
         };
-        let sets = &mut sets[at];
         let key = least.unwrap_or(0);
-        let at = match sets.iter().position(|(cores, _)| *cores == key) {
-            Some(at) => at,
-            None => {
-                let mut set = Positions::new(nodes as usize);
-                (0..nodes).filter(|&node| has_cores(node) && satisfies(node)).for_each(|node| set.insert(node));
-                sets.push((key, set));
+        if let Some(at) = known
+            && let Some(set) = self.kept.sets[at].iter().position(|(cores, _)| *cores == key)
+        {
+            return Some((at, set));
+        }
+        let mut nodes = self.satisfying(graph, constraint.unwrap_or(&Constraint::All));
+        if let Some(least) = least {
+            let few = |node: &u32| self.orders[self.order_of[*node as usize] as usize].len() < least as usize;
+            let poor: Vec<u32> = nodes.iter().filter(few).collect();
+            poor.into_iter().for_each(|node| nodes.remove(node));
+        }
+        let Kept { by_constraint, sets } = &mut self.kept;
+        let at = match (known, constraint) {
+            (Some(at), _) => at,
+            (None, None) => 0,
+            (None, Some(constraint)) => {
+                if sets.len() >= MAX_KEPT {
+                    by_constraint.clear();
+                    sets.truncate(1);
+                }
+                by_constraint.insert(constraint.clone(), sets.len());
+                sets.push(SmallVec::new());
                 sets.len() - 1
             }
         };
-        Some(&sets[at].1)
+        sets[at].push((key, nodes));
+        Some((at, sets[at].len() - 1))
     }
 }
 
@@ -249,27 +260,29 @@ impl Engine {
         if !can || operation == Operation::Satisfiability {
             return None;
         }
-        let Shape { nodes, cores, least, best_core } = Shape::of(&spec.resources, &self.options.policy, fast.slots)?;
+        let Shape { nodes, cores, least, best_core, slots } =
+            Shape::of(&spec.resources, &self.options.policy, fast.slots)?;
         if !operation.is_question() && (fast.knows(job) || self.jobs.contains_key(&job)) {
             return None;
         }
         self.put_off_all(fast, now);
         fast.times.advance(now);
-        let Fast { times, kept, nodes: vertices, least_cores, order_of, orders, .. } = fast;
         let constraint = spec.attributes.system.constraints.as_ref();
-        let has_cores = |node: u32| orders[order_of[node as usize] as usize].len() >= least as usize;
-        let satisfies = |node: u32| constraint.is_none_or(|c| self.satisfies(vertices[node as usize], c));
-        let least = (least > *least_cores).then_some(least);
-        let within = Fast::within(kept, has_cores, constraint, least, satisfies, vertices.len() as u32);
+        let least_of_slot = least;
+        let least = (least > fast.least_cores).then_some(least);
+        let within = fast.keep_within(&self.graph, constraint, least);
+        let Fast { times, kept, .. } = fast;
+        let within = within.map(|(at, set)| &kept.sets[at][set].1);
         let ask = Ask { nodes, cores, within, length };
         let there = within.map_or(times.len(), Positions::len);
-        let free_now = match best_core {
-            true => times.find_core(within, length).map(|taken| Nodes::from_iter([taken])),
-            false => times.find_now(&ask),
+        let free_now = match (slots, best_core) {
+            (Some(slots), _) => times.find_slots(slots, least_of_slot, within, length),
+            (None, true) => times.find_core(within, length).map(|taken| Nodes::from_iter([taken])),
+            (None, false) => times.find_now(&ask),
         };
         let found = match free_now {
             Some(found) => Some((now, found)),
-            // Whatever is free later, there are not so many.
+            // Whatever is free later, there are not so many; of slots there may be several on a node.
             None if there < nodes as usize => return None,
             None => match operation {
                 Operation::Allocate | Operation::WithoutAllocating | Operation::AllocateWithSatisfiability => None,

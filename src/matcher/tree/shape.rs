@@ -26,11 +26,14 @@ pub(super) struct Shape {
     pub(super) least: u32,
     /// One core, the best of all nodes.
     pub(super) best_core: bool,
+    /// So many slots of `cores` cores, on as few nodes as come first, instead of so many nodes.
+    pub(super) slots: Option<u32>,
 }
 
 impl Shape {
     /// Whole nodes: `node` taken whole, alone or with slots of cores or cores in it, or slots of one such node.
-    /// Parts: `node` with slots of cores in it; or, as far as they come from one node, one slot of cores. Counts are fixed.
+    /// Parts: `node` with slots of cores in it; or slots of cores, as far as each comes from the first node that has
+    /// room. Counts are fixed.
     pub(super) fn of(resources: &[Resource], policy: &Policy, slots: SlotsFrom) -> Option<Shape> {
         let [top] = resources else { return None };
         let nodex = policy.is_node_exclusive();
@@ -42,12 +45,16 @@ impl Shape {
                     let shape = Self::of_nodes(inside, fixed(&top.count)?, nodex)?;
                     (bare && shape.cores.is_none()).then_some(shape)
                 }
-                "core" if fixed(&top.count)? == 1 => {
-                    let cores = leaf_cores(inside)?;
-                    let shape = Shape { nodes: 1, cores: (!nodex).then_some(cores), least: cores, best_core: false };
+                "core" => {
+                    let (many, cores) = (fixed(&top.count)?, leaf_cores(inside)?);
+                    let nodes = Shape { nodes: 1, cores: (!nodex).then_some(cores), ..Shape::whole(cores) };
                     match slots {
-                        SlotsFrom::FirstNode => Some(shape),
-                        SlotsFrom::BestCore if cores == 1 && !nodex => Some(Shape { best_core: true, ..shape }),
+                        SlotsFrom::FirstNode if many == 1 => Some(nodes),
+                        SlotsFrom::FirstNode if !nodex => Some(Shape { nodes: many, slots: Some(many), ..nodes }),
+                        SlotsFrom::FirstNode => None,
+                        SlotsFrom::BestCore if many == 1 && cores == 1 && !nodex => {
+                            Some(Shape { best_core: true, ..nodes })
+                        }
                         SlotsFrom::BestCore | SlotsFrom::Anywhere => None,
                     }
                 }
@@ -57,12 +64,17 @@ impl Shape {
         }
     }
 
+    /// One whole node with so many cores.
+    fn whole(least: u32) -> Shape {
+        Shape { nodes: 1, cores: None, least, best_core: false, slots: None }
+    }
+
     fn of_nodes(node: &Resource, nodes: u32, nodex: bool) -> Option<Shape> {
         if !is_sound(node) || node.label.as_ref().is_some_and(|label| !label.is_empty()) {
             return None;
         }
         let whole = nodex || node.exclusive == Some(true);
-        let shape = |cores, least| Shape { nodes, cores, least, best_core: false };
+        let shape = |cores, least| Shape { nodes, cores, ..Shape::whole(least) };
         match &node.with[..] {
             [] if whole => Some(shape(None, 0)),
             [core] if whole && core.kind == "core" => Some(shape(None, leaf_cores(core)?)),

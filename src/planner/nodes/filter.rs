@@ -16,6 +16,44 @@ impl Positions {
         Self { words: vec![0; words], used: vec![0; words.div_ceil(64)], len: 0 }
     }
 
+    /// All of `bound` positions.
+    pub fn all(bound: usize) -> Self {
+        Self::new(bound).inverted(bound)
+    }
+
+    /// Those of `bound` positions that are not there.
+    #[must_use]
+    pub fn inverted(mut self, bound: usize) -> Self {
+        self.words.iter_mut().for_each(|word| *word = !*word);
+        if let Some(last) = self.words.last_mut().filter(|_| !bound.is_multiple_of(64)) {
+            *last &= (1 << (bound % 64)) - 1;
+        }
+        self.count();
+        self
+    }
+
+    /// Takes out what is not in `other`, which has the same bound.
+    pub fn keep(&mut self, other: &Positions) {
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= other);
+        self.count();
+    }
+
+    /// Adds what is in `other`, which has the same bound.
+    pub fn add_all(&mut self, other: &Positions) {
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
+        self.count();
+    }
+
+    /// After the words have changed.
+    fn count(&mut self) {
+        self.used.fill(0);
+        self.len = 0;
+        for (at, word) in self.words.iter().enumerate().filter(|(_, word)| **word != 0) {
+            self.used[at / 64] |= 1 << (at % 64);
+            self.len += word.count_ones() as usize;
+        }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.len

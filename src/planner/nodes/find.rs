@@ -51,8 +51,37 @@ impl NodeTimes {
         (found.len() == ask.nodes as usize).then_some(found)
     }
 
+    /// The first nodes that together have so many slots of `cores` cores free from now on for a while, as many on each
+    /// as fit there; none if there are not enough.
+    pub fn find_slots(&self, slots: u32, cores: u32, within: Option<&Positions>, length: i64) -> Option<Nodes> {
+        let until = self.now.saturating_add(length);
+        let least = u16::try_from(cores.max(1)).ok()?;
+        let (mut found, mut left, mut next) = (Nodes::default(), slots, 0);
+        while left > 0 {
+            let node = match within {
+                None => self.room.first(next as usize, least)? as u32,
+                Some(within) => self.room.first_in(within, next, least)?,
+            };
+            if let Some(free) = self.free_cores(node, until) {
+                let here = left.min(free.len() as u32 / u32::from(least));
+                if here > 0 {
+                    found.push(Taken { node, cores: Some(free.lowest((here * u32::from(least)) as usize)) });
+                    left -= here;
+                }
+            }
+            next = node + 1;
+        }
+        Some(found)
+    }
+
     /// The first so many cores of a node that are free from now on.
     fn part(&self, node: u32, cores: u32, until: i64) -> Option<Taken> {
+        let free = self.free_cores(node, until)?.lowest(cores as usize);
+        (free.len() == cores as usize).then_some(Taken { node, cores: Some(free) })
+    }
+
+    /// The cores of a node that are free from now on; none if somebody has all of the node.
+    fn free_cores(&self, node: u32, until: i64) -> Option<Cores> {
         let present = &self.present[node as usize];
         let mut free = Cores::first(present.size.into());
         if present.next >= until {
@@ -63,8 +92,7 @@ impl NodeTimes {
                 free = free.without(self.masks.all.get(span.cores as usize)?);
             }
         }
-        let free = free.lowest(cores as usize);
-        (present.whole == 0 && free.len() == cores as usize).then_some(Taken { node, cores: Some(free) })
+        (present.whole == 0).then_some(free)
     }
 
     /// The earliest time from now on at which enough nodes are wholly free for as long as is asked, and the first of

@@ -6,6 +6,7 @@ use crate::config::{ResourceConfig, ResourceEntry};
 use crate::formats::hostlist::Hostlist;
 use crate::formats::idset::Idset;
 use crate::formats::r::R;
+use crate::graph::Graph;
 use crate::replay::engine::{Deed, Timed};
 use crate::replay::scenario::{Action, ActionKind, Addition, Occurrence, PendingJobs, StartQueue};
 use crate::site::{Event, GroupMode, PendingFate, StartMode, SwitchSpec};
@@ -26,10 +27,23 @@ impl Assembly {
 
     /// The rank after the last.
     fn next_rank(&self) -> u32 {
-        let graph = self.graph.as_ref().map(|(graph, _)| graph);
-        let ranks = graph.into_iter().flat_map(|g| g.targets_in_order().iter().filter_map(|t| g.target(*t)));
-        ranks.map(|t| t.rank.saturating_add(1)).max().unwrap_or(0)
+        self.graph.as_ref().map_or(0, |(graph, _)| rank_after(graph))
     }
+}
+
+/// What one action means on a machine.
+pub(crate) fn deed_of(action: &Action, occurrence: &Occurrence, graph: &Graph) -> Result<Deed, AssemblyError> {
+    let mut translate = Translate { next_rank: rank_after(graph), line: action.line };
+    if occurrence.told.is_some() && !action.what.can_be_announced() {
+        return Err(translate.problem("it takes effect at once and cannot be announced: leave out `at`"));
+    }
+    translate.deed(action, occurrence)
+}
+
+/// The rank after the last.
+fn rank_after(graph: &Graph) -> u32 {
+    let ranks = graph.targets_in_order().iter().filter_map(|t| graph.target(*t));
+    ranks.map(|t| t.rank.saturating_add(1)).max().unwrap_or(0)
 }
 
 /// What is known while actions are translated, in the order of the file.

@@ -20,10 +20,11 @@ mod machine;
 mod parts;
 mod work;
 
+pub(crate) use actions::deed_of;
 pub use error::AssemblyError;
 pub use parts::{PARTS, table, wanted};
 
-use super::engine::{Engine, Metrics, NodeRules, Options, Outcome, ReplayError, Timed};
+use super::engine::{Engine, Intervention, Metrics, NodeRules, Options, Outcome, ReplayError, Timed};
 use super::export::Exporter;
 use super::observer::Observer;
 use super::scenario::{Check, PassRule, Scenario};
@@ -33,7 +34,7 @@ use crate::base::{FastMap, Timestamp};
 use crate::config::Config;
 use crate::formats::swf::Swf;
 use crate::graph::{Graph, Properties};
-use crate::site::Site;
+use crate::site::{Event, Site};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -187,6 +188,7 @@ pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyE
         check: a.run.check,
         keep_selections: a.run.jobs_csv.is_some() || wants_places(&a.scenario),
         metrics: a.metrics.ok_or(AssemblyError::Incomplete("metrics"))?,
+        measure: None,
     };
     let (graph, _) = a.graph.ok_or(AssemblyError::Incomplete("resources"))?;
     Ok(Replay {
@@ -220,11 +222,40 @@ impl Replay {
         self.observers.push(observer);
     }
 
+    /// Makes forecasts about so often, and compares them with what comes.
+    pub fn measure_forecast(&mut self, samples: u32) {
+        self.options.measure = Some(samples);
+    }
+
+    /// Lets the site say why jobs wait and when they are planned to start, and keep it with the jobs.
+    pub fn annotate(&mut self) {
+        self.site = self.site.clone().with_annotations(true);
+    }
+
     /// Replays. The real times of the report are left at zero.
     ///
     /// # Errors
     /// See [`ReplayError`].
-    pub fn run(mut self) -> Result<Finished, ReplayError> {
+    pub fn run(self) -> Result<Finished, ReplayError> {
+        Ok(self.run_by(|engine| engine.run().map(|outcome| ((), outcome)))?.1)
+    }
+
+    /// Replays to `at`, asks what is done then, does it, and goes on to the end: see [`Engine::run_with`].
+    ///
+    /// # Errors
+    /// See [`ReplayError`]; whatever `choose` says.
+    pub fn run_with<E: From<ReplayError>>(
+        self,
+        at: Timestamp,
+        choose: impl FnOnce(&mut Site) -> Result<Vec<Event>, E>,
+    ) -> Result<(Intervention, Finished), E> {
+        self.run_by(|engine| engine.run_with(at, choose))
+    }
+
+    fn run_by<T, E: From<ReplayError>>(
+        mut self,
+        run: impl FnOnce(Engine<'_>) -> Result<(T, Outcome), E>,
+    ) -> Result<(T, Finished), E> {
         let probe = |check: &Check| match check {
             Check::Owners(owners) => Some(owners.at),
             Check::Key { .. } | Check::Job { .. } | Check::Order(_) => None,
@@ -238,7 +269,7 @@ impl Replay {
             self.options,
             std::mem::take(&mut self.observers),
         );
-        let outcome = engine.run()?;
+        let (value, outcome) = run(engine)?;
         let finished = Finished {
             scenario: self.scenario,
             workload: self.workload,
@@ -250,7 +281,7 @@ impl Replay {
         for exporter in &mut self.exporters {
             exporter.export(&finished).map_err(|(what, source)| ReplayError::Write { what, source })?;
         }
-        Ok(finished)
+        Ok((value, finished))
     }
 }
 

@@ -18,14 +18,15 @@ mod run;
 mod timed;
 
 pub use nodes::NodeRules;
-pub(crate) use timed::targets_of_hosts;
 pub use timed::{Deed, Timed};
+pub(crate) use timed::{targets_of_hosts, targets_of_ranks};
 
 use super::audit::Audit;
 use super::book::Book;
 use super::clock::{Clock, Due};
 use super::digest::Digest;
 use super::donations::{DonationRow, Donations};
+use super::measure::Measure;
 use super::metrics::{Capacity, Figures, Report};
 use super::observer::Observer;
 use super::scenario::PassRule;
@@ -61,6 +62,8 @@ pub struct Options {
     pub keep_selections: bool,
     /// How figures are made of what became of the jobs.
     pub metrics: Metrics,
+    /// About how often forecasts are made, to be compared with what comes; `None`: never.
+    pub measure: Option<u32>,
 }
 
 /// Why a replay could not go on.
@@ -141,6 +144,16 @@ pub struct Snapshot {
     pub site: Box<Site>,
 }
 
+/// What somebody did in the middle of a replay.
+pub struct Intervention {
+    /// What the site answered, the step that followed included.
+    pub effects: Vec<Effect>,
+    /// Why it refused, if it did; what came before was done.
+    pub refused: Option<EventError>,
+    /// The site after that step.
+    pub site: Box<Site>,
+}
+
 /// What a replay leaves behind.
 pub struct Outcome {
     /// The figures.
@@ -190,6 +203,7 @@ pub struct Engine<'a> {
     /// Whether it is followed how many jobs hold each target.
     track_holders: bool,
     digest: Digest,
+    measure: Option<Measure>,
     audit: Option<Audit>,
     /// The number in the book of each queue of the workload.
     queue_numbers: Vec<u16>,

@@ -1,6 +1,6 @@
 //! The loop over time.
 
-use super::{Broken, Engine, Options, Outcome, ReplayError, Snapshot, Timed};
+use super::{Broken, Engine, Intervention, Options, Outcome, ReplayError, Snapshot, Timed};
 use crate::base::{Duration, FastSet, TargetId, TargetSet, Timestamp};
 use crate::graph::Graph;
 use crate::replay::audit::Audit;
@@ -8,6 +8,7 @@ use crate::replay::book::{Book, JobState, NO_QUEUE};
 use crate::replay::clock::{Clock, Due, DueKind};
 use crate::replay::digest::Digest;
 use crate::replay::donations::Donations;
+use crate::replay::measure::Measure;
 use crate::replay::metrics::{self, Capacity, InvariantFigures, Report};
 use crate::replay::observer::Observer;
 use crate::replay::scenario::PassRule;
@@ -83,7 +84,6 @@ impl<'a> Engine<'a> {
             workload,
             timed,
             probes,
-            options,
             observers,
             now: Timestamp::MIN,
             next_job: 0,
@@ -96,6 +96,8 @@ impl<'a> Engine<'a> {
             target_cores,
             donations: Donations::default(),
             digest: Digest::new(),
+            measure: options.measure.map(|n| Measure::new(n, jobs)),
+            options,
             queue_numbers,
             default_number,
             killed: FastSet::default(),
@@ -122,9 +124,36 @@ impl<'a> Engine<'a> {
     /// See [`ReplayError`]. A broken invariant is no error: it stands in the outcome, and the replay ends there.
     pub fn run(mut self) -> Result<Outcome, ReplayError> {
         self.begin()?;
+        self.go(self.options.until)?;
+        self.finish()
+    }
+
+    /// Runs to `at`, asks what is done then, does it as a step of its own after all that belongs to that instant, and
+    /// runs to the end. Beside the outcome: the site after that step, and what it answered.
+    ///
+    /// # Errors
+    /// See [`ReplayError`]; whatever `choose` says.
+    pub fn run_with<E: From<ReplayError>>(
+        mut self,
+        at: Timestamp,
+        choose: impl FnOnce(&mut Site) -> Result<Vec<Event>, E>,
+    ) -> Result<(Intervention, Outcome), E> {
+        self.begin()?;
+        self.go(at)?;
+        self.now = self.now.max(at);
+        self.schedule();
+        let events = choose(&mut self.site)?;
+        let intervention = self.intervene(events)?;
+        self.check();
+        self.go(self.options.until)?;
+        Ok((intervention, self.finish()?))
+    }
+
+    /// Runs until nothing happens any more, or until an instant, with all that belongs to it.
+    fn go(&mut self, until: Timestamp) -> Result<(), ReplayError> {
         let (mut idle, mut rounds, mut instants) = (0, 0, 0u64);
         while let Some((at, by_wakeup)) = self.next_instant() {
-            if at > self.options.until || self.is_broken() {
+            if at > until || self.is_broken() {
                 break;
             }
             self.probe_before(at);
@@ -142,6 +171,9 @@ impl<'a> Engine<'a> {
                 return Err(error);
             }
             self.check();
+            if let Some(measure) = &mut self.measure {
+                measure.look(&self.site, self.workload, self.next_job);
+            }
             idle = if by_wakeup && self.digest.value() == before { idle + 1 } else { 0 };
             if idle > IDLE_WAKEUPS {
                 break;
@@ -151,6 +183,35 @@ impl<'a> Engine<'a> {
                 self.observers.iter_mut().for_each(|o| o.progress(self.now, self.next_job));
             }
         }
+        Ok(())
+    }
+
+    /// Tells the site what somebody has chosen, and lets it act.
+    fn intervene(&mut self, events: Vec<Event>) -> Result<Intervention, ReplayError> {
+        let (mut effects, mut refused) = (Vec::new(), None);
+        for event in events {
+            let mut answers = Vec::new();
+            self.observers.iter_mut().for_each(|o| o.event(self.now, &event));
+            if let Some(audit) = &mut self.audit {
+                audit.event(&event);
+            }
+            let told = self.site.apply(self.now, event, &mut answers);
+            effects.extend(answers.iter().cloned());
+            self.take_effects(&mut answers);
+            if let Err(error) = told {
+                refused = Some(error);
+                break;
+            }
+        }
+        let mut answers = Vec::new();
+        while self.site.schedule(self.now, self.options.work_budget, &mut answers).more {}
+        effects.extend(answers.iter().cloned());
+        self.take_effects(&mut answers);
+        let site = Box::new(self.site.clone());
+        self.failed.take().map_or(Ok(Intervention { effects, refused, site }), Err)
+    }
+
+    fn finish(mut self) -> Result<Outcome, ReplayError> {
         self.probe_before(Timestamp::NEVER);
         for observer in &mut self.observers {
             let written = observer.finish();
@@ -379,6 +440,7 @@ impl<'a> Engine<'a> {
             total,
             queues,
             donations: self.donations.figures(end),
+            forecast: self.measure.as_ref().map(|m| m.figures(&self.book)),
             passes: self.passes,
             invariants: InvariantFigures {
                 checked: self.site.checked() + self.checks,

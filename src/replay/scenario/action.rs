@@ -246,7 +246,7 @@ pub(super) fn read_action(item: &Item<'_, '_>, number: usize) -> Option<Action> 
     let what = verb.as_ref().and_then(|verb| read_what(verb, &fields));
     let line = fields.line;
     if let (Some(Some(_)), Some(what)) = (told, &what)
-        && !can_be_announced(what)
+        && !what.can_be_announced()
     {
         let which = "switch, queue-start, queue-stop with release = true, drain";
         fields.conflict::<()>(format!("only these can be announced: {which}"));
@@ -275,25 +275,28 @@ fn is_verb(item: &Item<'_, '_>) -> bool {
     matches!(item.value.get_ref(), DeValue::String(text) if VERBS.iter().any(|(verb, _)| verb == text))
 }
 
-fn can_be_announced(what: &ActionKind) -> bool {
-    match what {
-        ActionKind::Switch { .. } | ActionKind::QueueStart(_) | ActionKind::Drain { .. } => true,
-        ActionKind::QueueStop { release, .. } => *release,
-        ActionKind::QueueCreate(_)
-        | ActionKind::QueueChange(_)
-        | ActionKind::QueueRemove { .. }
-        | ActionKind::QueueEnable { .. }
-        | ActionKind::QueueDisable { .. }
-        | ActionKind::CancelPlanned { .. }
-        | ActionKind::Undrain { .. }
-        | ActionKind::Fail { .. }
-        | ActionKind::Return { .. }
-        | ActionKind::Add(_)
-        | ActionKind::Remove { .. }
-        | ActionKind::Cancel { .. }
-        | ActionKind::Reprioritize { .. }
-        | ActionKind::Relimit { .. }
-        | ActionKind::Move { .. } => false,
+impl ActionKind {
+    /// Whether it can be announced for a later time.
+    pub fn can_be_announced(&self) -> bool {
+        match self {
+            ActionKind::Switch { .. } | ActionKind::QueueStart(_) | ActionKind::Drain { .. } => true,
+            ActionKind::QueueStop { release, .. } => *release,
+            ActionKind::QueueCreate(_)
+            | ActionKind::QueueChange(_)
+            | ActionKind::QueueRemove { .. }
+            | ActionKind::QueueEnable { .. }
+            | ActionKind::QueueDisable { .. }
+            | ActionKind::CancelPlanned { .. }
+            | ActionKind::Undrain { .. }
+            | ActionKind::Fail { .. }
+            | ActionKind::Return { .. }
+            | ActionKind::Add(_)
+            | ActionKind::Remove { .. }
+            | ActionKind::Cancel { .. }
+            | ActionKind::Reprioritize { .. }
+            | ActionKind::Relimit { .. }
+            | ActionKind::Move { .. } => false,
+        }
     }
 }
 

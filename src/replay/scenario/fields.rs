@@ -163,6 +163,10 @@ impl<'s, 't> Item<'s, 't> {
         }
     }
 
+    pub(super) fn is_table(&self) -> bool {
+        matches!(self.value.get_ref(), DeValue::Table(_))
+    }
+
     pub(super) fn boolean(&self) -> Option<bool> {
         match self.value.get_ref() {
             DeValue::Boolean(value) => Some(*value),

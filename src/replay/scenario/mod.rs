@@ -29,6 +29,8 @@ pub use error::{ScenarioError, ScenarioErrors};
 pub use expect::{Check, Expectation, JobState, Owners, Test};
 pub use machine::{FileRef, GraphFormat, GraphSource, NodeSet, Uniform};
 pub use settings::{Housekeeping, OnNodeFail, PassRule, Settings};
+#[cfg(feature = "cli")]
+pub(crate) use time::parse_time;
 pub use workload::{
     Distribution, GenerateConstraint, Generator, Interval, Job, JobWork, LimitRule, NodeEvents, PerNode, QueueField,
     Size, SwfUnit, SwfWork, Workload,

@@ -3,17 +3,16 @@
 use super::error::{ScenarioError, ScenarioErrors};
 use super::fields::{Fields, Item, Source};
 use super::settings::read_site;
-use super::{ActionKind, Scenario, action, expect, machine, workload};
-use crate::config::{Config, ResourceConfig};
+use super::{Action, ActionKind, Scenario, action, expect, machine, workload};
+use crate::config::ResourceConfig;
+use crate::config::layers::{Base, Layers, Wanted};
+use crate::replay::library::Files;
 use std::fs;
 use std::path::Path;
 use toml::de::DeTable;
 
-/// Tables that are configuration, not scenario.
-const CONFIG_TABLES: [&str; 4] = ["queues", "policy", "resource", "calendar"];
-
-/// Keys that are the scenario's own, beside configuration.
-const OWN_KEYS: [&str; 9] = ["name", "title", "config", "graph", "site", "workload", "node-events", "action", "expect"];
+/// Keys that are configuration, not scenario.
+const CONFIG_KEYS: [&str; 5] = ["queues", "policy", "resource", "calendar", "include"];
 
 impl Scenario {
     /// Reads a scenario: a file, or `scenario.toml` in a directory, and the configuration file if it names one.
@@ -21,8 +20,17 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with them.
     pub fn load(path: &Path) -> Result<Scenario, ScenarioErrors> {
+        Scenario::load_under(path, &Wanted::default())
+    }
+
+    /// Reads a scenario as [`Scenario::load`] does, with more configuration over its own. The built-in defaults lie below;
+    /// `default/*.toml` of the directories has no part in it, so that a scenario means the same everywhere.
+    ///
+    /// # Errors
+    /// Everything that is wrong with all of it.
+    pub fn load_under(path: &Path, above: &Wanted) -> Result<Scenario, ScenarioErrors> {
         let file = if path.is_dir() { path.join("scenario.toml") } else { path.to_owned() };
-        Scenario::parse(&read(&file)?, &file)
+        Scenario::read_under(&read(&file)?, &file, above)
     }
 
     /// Reads a scenario from a text. `file` is where the text is from: it names the text in errors, and names of files in
@@ -31,6 +39,10 @@ impl Scenario {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn parse(text: &str, file: &Path) -> Result<Scenario, ScenarioErrors> {
+        Scenario::read_under(text, file, &Wanted::default())
+    }
+
+    fn read_under(text: &str, file: &Path, above: &Wanted) -> Result<Scenario, ScenarioErrors> {
         let src = Source::new(file, text);
         let document = match DeTable::parse(text) {
             Ok(document) => document,
@@ -40,7 +52,7 @@ impl Scenario {
                 return Err(ScenarioErrors(vec![ScenarioError::Toml { file, line, message }]));
             }
         };
-        let scenario = read_document(&src, document.get_ref());
+        let scenario = read_document(&src, document.get_ref(), above);
         let errors = src.into_errors();
         match scenario {
             Some(scenario) if errors.is_empty() => Ok(scenario),
@@ -49,18 +61,48 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// Reads actions that stand by themselves, with the queues and the clock of this scenario: a text of `[[action]]`
+    /// tables. Whether their queues exist is for the site to say.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse_actions(&self, epoch: Option<i64>, text: &str, file: &Path) -> Result<Vec<Action>, ScenarioErrors> {
+        let src = Source::new(file, text);
+        src.epoch.set(epoch);
+        *src.config.borrow_mut() = self.config.clone();
+        let document = DeTable::parse(text).map_err(|error| {
+            let line = src.line(error.span().map_or(0, |s| s.start));
+            let (file, message) = (file.to_owned(), error.message().to_owned());
+            ScenarioErrors(vec![ScenarioError::Toml { file, line, message }])
+        })?;
+        let top = Fields::new(&src, "the actions", document.get_ref(), 1);
+        let mut number = 0;
+        let actions = all(top.get("action"), |item| {
+            number += 1;
+            action::read_action(item, number)
+        });
+        if actions.is_empty() && !top.has("action") {
+            top.missing::<()>("action");
+        }
+        top.finish();
+        let errors = src.into_errors();
+        if errors.is_empty() { Ok(actions) } else { Err(ScenarioErrors(errors)) }
+    }
+}
+
 fn read(file: &Path) -> Result<String, ScenarioErrors> {
     fs::read_to_string(file)
         .map_err(|e| ScenarioErrors(vec![ScenarioError::Io { file: file.to_owned(), message: e.to_string() }]))
 }
 
-fn read_document(src: &Source<'_>, document: &DeTable<'_>) -> Option<Scenario> {
+fn read_document(src: &Source<'_>, document: &DeTable<'_>, above: &Wanted) -> Option<Scenario> {
     let top = Fields::new(src, "the scenario", document, 1);
     // The epoch first: other times need it.
     let settings = read_site(src, top.get("site"));
     let name = top.get("name").and_then(|i| i.name());
     let title = top.get("title").and_then(|i| i.text().map(str::to_owned));
-    read_configuration(src, &top);
+    read_configuration(src, &top, above);
     let graph = top.get("graph").and_then(|i| machine::read_graph(&i));
     let workloads = all(top.get("workload"), workload::read_workload);
     let node_events = all(top.get("node-events"), workload::read_node_events);
@@ -99,11 +141,15 @@ fn read_document(src: &Source<'_>, document: &DeTable<'_>) -> Option<Scenario> {
     })
 }
 
-/// Reads the configuration: from the file that `config` names, else from the scenario's own tables.
-fn read_configuration(src: &Source<'_>, top: &Fields<'_, '_>) {
-    let own: Vec<_> = CONFIG_TABLES.iter().filter_map(|key| top.get(key)).collect();
-    let parsed = match top.get("config") {
-        None => Config::parse_beside(src.text, &src.file.to_string_lossy(), &OWN_KEYS),
+/// Reads the configuration: from the file that `config` names, else from the scenario's own tables; with what they
+/// include, and what lies over them.
+fn read_configuration(src: &Source<'_>, top: &Fields<'_, '_>, above: &Wanted) {
+    let own: Vec<_> = CONFIG_KEYS.iter().filter_map(|key| top.get(key)).collect();
+    let base = match top.get("config") {
+        None => {
+            let only = CONFIG_KEYS.iter().map(|key| (*key).to_owned()).collect();
+            Base { file: src.file.to_owned(), text: src.text.to_owned(), only }
+        }
         Some(item) => {
             if let Some(own) = own.first() {
                 src.conflict(own.line(), format!("`{}` stands in the file that `config` names", own.key));
@@ -111,15 +157,14 @@ fn read_configuration(src: &Source<'_>, top: &Fields<'_, '_>) {
             let Some(name) = item.name() else { return };
             let file = src.file.parent().unwrap_or(Path::new("")).join(name);
             match read(&file) {
-                Ok(text) => Config::parse(&text, &file.to_string_lossy()),
+                Ok(text) => Base { file, text, only: Vec::new() },
                 Err(errors) => return errors.0.into_iter().for_each(|error| src.push(error)),
             }
         }
     };
-    match parsed {
+    match Layers::gather(&Wanted { base: Some(base), ..above.clone() }, &Files).config() {
         Ok(config) => *src.config.borrow_mut() = config,
-        // Keys that nobody knows are reported once, by the scenario.
-        Err(errors) => errors.0.into_iter().filter(|e| !e.key.is_empty()).for_each(|error| src.push(error.into())),
+        Err(errors) => errors.0.into_iter().for_each(|error| src.push(error.into())),
     }
 }
 

@@ -19,8 +19,8 @@ const DAY: i64 = 86_400;
 pub(super) const EXPECTED: &str = "a time: seconds, a Flux duration like \"90m\", \"D+HH:MM\", or, with an epoch, \
                                    \"HH:MM\", \"Fri 18:00\" or a date and time";
 
-/// Reads a time; the text says what would have been right.
-pub(super) fn parse_time(text: &str, epoch: Option<i64>) -> Result<Timestamp, String> {
+/// Reads a time; the error says what would have been right.
+pub(crate) fn parse_time(text: &str, epoch: Option<i64>) -> Result<Timestamp, String> {
     if let Ok(length) = duration::parse(text) {
         return if length.is_infinite() { Err(EXPECTED.into()) } else { Ok(Timestamp::ZERO + length) };
     }

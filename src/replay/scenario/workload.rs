@@ -4,6 +4,7 @@ use super::fields::{Fields, Item};
 use super::machine::{FileRef, read_file};
 use super::settings::finite;
 use crate::base::{Duration, Timestamp};
+use crate::matcher::Within;
 use std::path::PathBuf;
 use toml::de::DeValue;
 
@@ -93,9 +94,9 @@ pub struct Job {
     pub properties: Vec<String>,
     /// `pools`: so much of each type of shared pool, in the order of the file; at least 1.
     pub pools: Vec<(String, u64)>,
-    /// `within`: the type of vertex, as `rack`, one of which has to contain all nodes of the job and all that it takes of
-    /// pools; `None`: pools may be anywhere.
-    pub within: Option<String>,
+    /// `within`: the vertices, as racks, that have to contain the nodes of the job and what it takes of pools; in each of
+    /// several it has all that it asks for. `None`: they may be anywhere.
+    pub within: Option<Within>,
     /// `run`: how long it runs.
     pub run: Duration,
     /// `limit`: its time limit; `None`: what the jobspec or the queue says.
@@ -344,10 +345,7 @@ fn read_job(item: &Item<'_, '_>, default_queue: Option<&str>) -> Option<Job> {
     let work = read_work(&fields);
     let properties = fields.get("properties").map_or(Some(Vec::new()), |i| i.names());
     let pools = fields.get("pools").map_or(Some(Vec::new()), |i| read_pools(&i));
-    let within = optional(fields.get("within"), Item::name);
-    if let (Some(Some(_)), Some([])) = (&within, pools.as_deref()) {
-        return fields.conflict("`within` goes with `pools` only");
-    }
+    let within = optional(fields.get("within"), read_within);
     let run = fields.need("run").and_then(|i| finite(&i));
     let limit = optional(fields.get("limit"), |i| i.duration());
     let user = fields.get("user").map_or(Some(1), |i| i.small(0));
@@ -371,6 +369,19 @@ fn read_job(item: &Item<'_, '_>, default_queue: Option<&str>) -> Option<Job> {
         fails: fails?,
         line: item.line(),
     })
+}
+
+/// `"rack"`, or `{ type = "rack", count = 2, exclusive = true }`.
+fn read_within(item: &Item<'_, '_>) -> Option<Within> {
+    if !item.is_table() {
+        return item.name().map(Within::one);
+    }
+    let fields = item.fields("within")?;
+    let kind = fields.need("type").and_then(|i| i.name());
+    let count = fields.get("count").map_or(Some(1), |i| i.small(1));
+    let exclusive = fields.get("exclusive").map_or(Some(false), |i| i.boolean());
+    fields.finish();
+    Some(Within { kind: kind?, count: u64::from(count?), exclusive: exclusive? })
 }
 
 /// `{ licence = 2 }`.

@@ -111,7 +111,7 @@ fn spec(job: &Job, jobspec: &mut dyn FnMut(&JobWork) -> Result<Spec, String>) ->
                     None => more,
                 });
             }
-            if let (false, Ok(request)) = (job.pools.is_empty(), &mut spec.asked) {
+            if let (false, Ok(request)) = (shared(job).is_empty(), &mut spec.asked) {
                 let PoolNeeds { needs, within } = shared(job);
                 request.shared.needs.extend(needs);
                 request.shared.within = within.or(request.shared.within.take());
@@ -153,12 +153,15 @@ fn constraint(job: &Job) -> Result<Option<Constraint>, ListError> {
 /// The number of units for reports: the least that the job takes.
 fn size(job: &Job, asked: &Asked) -> u32 {
     match (&job.work, asked) {
-        (JobWork::Whole { nodes: n } | JobWork::Parts { nodes: n, .. } | JobWork::Slots { slots: n, .. }, _) => n.min,
+        (JobWork::Whole { nodes: n } | JobWork::Parts { nodes: n, .. } | JobWork::Slots { slots: n, .. }, _) => {
+            let places = job.within.as_ref().map_or(1, |within| within.count);
+            n.min.saturating_mul(u32::try_from(places).unwrap_or(u32::MAX))
+        }
         (_, Asked::Refused(_)) => 0,
         (_, Asked::Request(request)) => {
             let (Shape::Whole { nodes: n, .. } | Shape::Nodes { nodes: n, .. } | Shape::Slots { slots: n, .. }) =
                 &request.shape;
-            u32::try_from(n.min()).unwrap_or(u32::MAX)
+            u32::try_from(n.min().saturating_mul(request.shared.places())).unwrap_or(u32::MAX)
         }
     }
 }

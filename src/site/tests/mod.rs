@@ -3,7 +3,7 @@
 //! are for the reader. An event that is refused stands as `> refused: …`.
 //!
 //! ```text
-//! submit ID [q=QUEUE] [n=NODES | slots=N | n=NODES c=CORES] [t=LIMIT] [p=PRIORITY] [u=USER] [lic=LICENCES] [ssd=SSD OF ONE RACK]
+//! submit ID [q=QUEUE] [n=NODES | slots=N | n=NODES c=CORES] [t=LIMIT] [p=PRIORITY] [u=USER] [lic=LICENCES] [ssd=SSD OF ONE RACK] [racks=N: all of them]
 //! end|fail|requeue|cancel ID…   free ID [TARGETS]   move ID QUEUE   relimit ID LIMIT   prioritize ID PRIORITY
 //! create|change NAME [hosts=LIST] [parent=Q] [policy=P] [precedence=N] [overlap=take] [horizon=H] [max=NODES]
 //! remove NAME [move=Q|hold|cancel]   enable|disable NAME   start NAME [take] [group=GIVEUP] [min=N]
@@ -26,7 +26,7 @@ use crate::formats::hostlist::Hostlist;
 use crate::formats::idset::Idset;
 use crate::formats::r::R;
 use crate::graph::{Graph, Properties};
-use crate::matcher::{Amount, Extent, Freed, PoolNeed, Request, Selection, Shape};
+use crate::matcher::{Amount, Extent, Freed, PoolNeed, Request, Selection, Shape, Within};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -115,7 +115,12 @@ fn parse(text: &str, site: &Site) -> Vec<Event> {
             priority: Priority(number("p").unwrap_or(16) as u32),
             userid: number("u").unwrap_or(0) as u32,
             limit: number("t").map(|t| Duration::from_secs(t as i64)),
-            request: Ok(pooled(request(number("n"), number("c"), number("slots")), number("lic"), number("ssd"))),
+            request: Ok(pooled(
+                request(number("n"), number("c"), number("slots")),
+                number("lic"),
+                number("ssd"),
+                number("racks"),
+            )),
         })),
         "end" => return each(&|job| Event::End { job, outcome: Outcome::Completed }),
         "fail" => return each(&|job| Event::End { job, outcome: Outcome::Failed }),
@@ -189,13 +194,16 @@ fn request(nodes: Option<u64>, cores: Option<u64>, slots: Option<u64>) -> Arc<Re
     Arc::new(Request { shape, constraint: None, shared: Default::default() })
 }
 
-/// The same with licences, which may be anywhere, and storage of one rack.
-fn pooled(request: Arc<Request>, licences: Option<u64>, ssd: Option<u64>) -> Arc<Request> {
+/// The same with licences, which may be anywhere, and storage of one rack, or with whole racks.
+fn pooled(request: Arc<Request>, licences: Option<u64>, ssd: Option<u64>, racks: Option<u64>) -> Arc<Request> {
     let mut request = Request::clone(&request);
     let need = |kind: &str, amount, within| PoolNeed { kind: kind.to_owned(), amount, within };
     request.shared.needs.extend(licences.map(|n| need("licence", n, false)));
     request.shared.needs.extend(ssd.map(|n| need("ssd", n, true)));
-    request.shared.within = ssd.map(|_| "rack".to_owned());
+    request.shared.within = match racks {
+        Some(count) => Some(Within { count, exclusive: true, ..Within::one("rack") }),
+        None => ssd.map(|_| Within::one("rack")),
+    };
     Arc::new(request)
 }
 

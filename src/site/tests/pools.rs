@@ -95,3 +95,71 @@ fn the_ledger_refuses_more_than_there_is() {
     assert_eq!(ledger.found(2, &takes(2, 0, 2)), Ok(()));
     assert_eq!(ledger.pools_used().collect::<Vec<_>>(), [3]);
 }
+
+#[test]
+fn who_plans_after_a_holding_plans_anew_when_its_limit_changes() {
+    let mut bed = pools();
+    bed.step(0, "submit 1 q=a n=1 t=10 lic=3; submit 2 q=b n=1 t=10 lic=1");
+    assert_eq!(why(&bed, 2), "busy: licence per cluster: asked 1, available 0; planned start 10");
+    bed.step(1, "relimit 1 20");
+    assert_eq!(why(&bed, 2), "busy: licence per cluster: asked 1, available 0; planned start 20");
+    bed.step(2, "relimit 1 5");
+    assert_eq!(why(&bed, 2), "busy: licence per cluster: asked 1, available 0; planned start 5");
+    assert_eq!(bed.site.violations(), []);
+}
+
+#[test]
+fn an_exclusive_rack_is_all_of_it() {
+    let mut bed = pools();
+    bed.step(0, "change a policy=easy; change b hosts=n[2-3] policy=easy; stop b; release b; start a");
+    let targets = |bed: &Bed, id| bed.site.selection(JobId(id)).map(|s| s.target_set().to_string());
+    // A part of a node in the first rack, storage of the other: neither can be had whole.
+    bed.step(0, "submit 1 q=a n=1 c=1 t=10; submit 2 q=a n=1 c=1 t=20");
+    bed.step(0, "submit 3 q=a n=1 t=10 racks=1; submit 4 q=a n=1 t=10 racks=2; submit 5 q=a n=3 t=10 racks=1");
+    assert_eq!([3, 4, 5].map(|id| bed.state(id)), [JobState::Running, JobState::Pending, JobState::Denied]);
+    assert_eq!(targets(&bed, 3), Some("2-3".to_owned()));
+    let Some(Why::Denied(denial)) = bed.site.explain(JobId(5)) else { panic!("denied") };
+    assert_eq!(denial.to_string(), "unsatisfiable: rack per cluster: asked 1, available 0");
+    let took = bed.site.selection(JobId(3)).map(|s| (s.pools.clone(), s.nslots));
+    assert_eq!(took, Some((vec![PoolShare { pool: PoolId(1), amount: 10 }], 1)), "its storage too");
+    bed.step(10, "end 1 3; free 1; free 3");
+    assert_eq!(bed.state(4), JobState::Pending, "the other job of the first rack runs on");
+    bed.step(20, "end 2; free 2");
+    assert_eq!(targets(&bed, 4), Some("0-3".to_owned()));
+    assert_eq!(bed.site.violations(), []);
+}
+
+#[test]
+fn a_rack_of_two_queues_is_exclusive_to_no_job() {
+    let mut bed = pools();
+    bed.step(0, "submit 1 q=a n=1 t=10 racks=1");
+    assert_eq!(bed.state(1), JobState::Denied);
+    let mut bed = pools();
+    bed.step(0, "stop b; release b; change a policy=easy; offline 1; submit 1 q=a n=1 t=10 racks=2");
+    assert_eq!(
+        (bed.state(1), why(&bed, 1)),
+        (JobState::Pending, "no finite start: rack per cluster: asked 2, available 1".to_owned())
+    );
+    bed.step(5, "online 1");
+    assert_eq!(bed.state(1), JobState::Running);
+    assert_eq!(bed.site.violations(), []);
+}
+
+#[test]
+fn what_is_reserved_outlives_a_restart() {
+    let mut bed = pools();
+    // 1 and 2 are of the queue that comes second, 3 of the first.
+    bed.step(0, "submit 1 q=b n=1 t=10 lic=2; submit 2 q=b n=1 t=10 lic=3");
+    bed.step(0, "submit 3 q=a n=1 t=20 lic=1");
+    assert_eq!([1, 2, 3].map(|id| bed.state(id)), [JobState::Running, JobState::Pending, JobState::Pending]);
+    let (graph, properties) = (bed.site.graph().clone(), bed.site.properties().clone());
+    let options = SiteOptions { check_ledger: true, annotate: false };
+    let mut effects = Vec::new();
+    let restored = Site::restore(bed.site.snapshot(), graph, properties, options, &mut effects);
+    bed.site = restored.unwrap_or_else(|error| panic!("{error}"));
+    bed.step(1, "recovered");
+    assert_eq!([2, 3].map(|id| bed.state(id)), [JobState::Pending, JobState::Pending]);
+    bed.step(5, "end 1; free 1");
+    assert_eq!([2, 3].map(|id| bed.state(id)), [JobState::Running, JobState::Pending]);
+    assert_eq!(bed.site.violations(), []);
+}

@@ -1,7 +1,7 @@
 //! Fluxion's `resource-query` and ours on the same graph, jobspecs and commands, in turn, and the ratios.
 //!
 //! Both tools measure themselves (`-e`: time per match, from the text of the jobspec to the text of R); beside them
-//! stands our engine in this process, jobspecs read before and R not written. What is asked of the machine are the
+//! stands our engine in this process, jobspecs read before and R written in the mixed row only. What is asked of the machine are the
 //! rows of [`rows::ROWS`]. Peak memory is what the kernel says of the process after the graph is loaded (Linux only).
 
 mod engine;

@@ -93,6 +93,11 @@ pub(crate) struct Case {
 }
 
 impl Case {
+    /// Whether R is part of the work that is measured.
+    pub(crate) fn writes_r(&self) -> bool {
+        self.format == "rv1_nosched"
+    }
+
     /// Writes the jobspecs.
     pub(crate) fn write(&self) -> io::Result<()> {
         std::fs::create_dir_all(&self.directory)?;

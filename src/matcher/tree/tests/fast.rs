@@ -63,8 +63,16 @@ impl Request {
         match self.constraint {
             None => spec,
             Some((name, negated)) => {
-                let term = PropertyTerm { name: name.to_owned(), negated };
-                spec.with_constraint(Constraint::Properties(vec![term]))
+                let has = |name: &str| Constraint::Properties(vec![PropertyTerm { name: name.to_owned(), negated }]);
+                let some = Idset::from_iter(0..self.cores as u32);
+                spec.with_constraint(match name {
+                    "ranks" => Constraint::Ranks(some),
+                    "hosts" => Constraint::Hostlist("node[1-3,7]".parse().unwrap()),
+                    "or" => Constraint::Or(vec![has("a"), Constraint::Ranks(some)]),
+                    "not" => Constraint::Not(vec![has("a"), has("node1")]),
+                    "and" => Constraint::And(vec![has("b"), Constraint::Not(vec![Constraint::Ranks(some)])]),
+                    name => has(name),
+                })
             }
         }
     }
@@ -72,8 +80,13 @@ impl Request {
 
 fn any_request() -> impl Strategy<Value = Request> {
     let exclusive = prop_oneof![3 => Just(None), 2 => Just(Some(true)), 1 => Just(Some(false))];
-    let constraint =
-        prop::option::weighted(0.3, (prop::sample::select(vec!["a", "b", "c"]), prop::bool::weighted(0.2)));
+    let constraint = prop::option::weighted(
+        0.3,
+        (
+            prop::sample::select(vec!["a", "b", "c", "a", "b", "node2", "ranks", "hosts", "or", "not", "and"]),
+            prop::bool::weighted(0.2),
+        ),
+    );
     let form = prop_oneof![12 => 0..8u8, 1 => 8..11u8];
     (form, 1..4u64, 1..4u64, exclusive, prop::option::weighted(0.9, 1..20i64), constraint).prop_map(
         |(form, count, cores, exclusive, seconds, constraint)| Request {
@@ -116,7 +129,7 @@ fn any_op() -> impl Strategy<Value = Op> {
 
 const POLICIES: [&str; 8] = ["first", "firstnodex", "high", "low", "hinode", "lonode", "hinodex", "lonodex"];
 
-fn run(policy: &str, racks: &[Vec<(u8, u8)>], ops: Vec<Op>) -> Result<usize, TestCaseError> {
+fn run(policy: &str, racks: &[Vec<(u8, u8)>], stray: bool, ops: Vec<Op>) -> Result<usize, TestCaseError> {
     let mut text = String::from("cluster\n");
     let mut id = 0;
     for nodes in racks {
@@ -125,6 +138,9 @@ fn run(policy: &str, racks: &[Vec<(u8, u8)>], ops: Vec<Op>) -> Result<usize, Tes
             text.push_str(&format!("    node[{id}] cores={cores} gpus={gpus}\n"));
             id += 1;
         }
+    }
+    if stray {
+        text.push_str("    core\n");
     }
     let graph = Arc::new(Graph::from_text(&text).unwrap().0);
     let options = Options { policy: policy.parse().unwrap(), ..Options::default() };
@@ -228,9 +244,10 @@ proptest! {
     fn the_index_answers_as_the_walk(
         policy in prop::sample::select(POLICIES.to_vec()),
         racks in prop::collection::vec(prop::collection::vec((1..5u8, 0..2u8), 1..4), 1..4),
+        stray in prop::bool::weighted(0.2),
         ops in prop::collection::vec(any_op(), 1..40),
     ) {
-        run(policy, &racks, ops)?;
+        run(policy, &racks, stray, ops)?;
     }
 }
 

@@ -1,0 +1,450 @@
+//! Every key that a configuration may have, once: its kind, default and meaning.
+//!
+//! The reference in docs/configuration.md, the JSON schema, the built-in defaults and the words of `config explain` are
+//! made from this table. The reader (`parse`, `policy`, `resource`) is not: a test compares the two in both directions.
+//! A new key is one line here.
+
+use super::error::nearest;
+use super::layers::key;
+use super::{Horizon, MatchPolicy, Overlap, QueuePolicy};
+use serde_json::{Map, Value, json};
+
+/// What a key takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Any string.
+    Text,
+    /// A hostlist (RFC 29).
+    Hosts,
+    /// An idset (RFC 22).
+    Ids,
+    /// A length of time with its unit, in quotes.
+    Length,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A whole number from, to.
+    Number(i64, i64),
+    /// A whole number from, to, or this word.
+    NumberOr(i64, i64, &'static str),
+    /// An array of strings.
+    Texts,
+    /// A string, or an array of strings.
+    TextOrTexts,
+    /// An array of tables, whose keys have `[]` behind this one's name.
+    Tables,
+}
+
+/// One key.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its names below its table; `*` stands for any name, `[]` for the elements of an array.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What holds without it, as TOML writes it; empty where nothing does.
+    pub default: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// A value that is right, as TOML writes it.
+    pub example: &'static str,
+}
+
+const fn key(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    example: &'static str,
+    meaning: &'static str,
+) -> Key {
+    Key { name, kind, default, meaning, example }
+}
+
+/// Numbers without a bound of their own.
+const LARGEST: i64 = u32::MAX as i64;
+
+/// The keys of a queue, but for its policy.
+pub const QUEUE: &[Key] = &[
+    key(
+        "hosts",
+        Kind::Hosts,
+        "",
+        "'node[1-64]'",
+        "the nodes it covers, or `\"all\"`; without `hosts` and `requires`: all",
+    ),
+    key("requires", Kind::Texts, "", "['batch']", "instead of `hosts`: the nodes that have all of these properties"),
+    key(
+        "parent",
+        Kind::Text,
+        "",
+        "'batch'",
+        "makes it a virtual queue: its jobs live in the scheduler of that queue, on its nodes. It has no `hosts`, `requires` or `policy.scheduler`",
+    ),
+];
+
+/// The keys of `[policy]`, and of `policy` in a queue.
+pub const POLICY: &[Key] = &[
+    key(
+        "jobspec.defaults.system.duration",
+        Kind::Length,
+        "\"inf\"",
+        "'30m'",
+        "time limit of a job that states none; `\"0\"` and `\"inf\"`: unlimited",
+    ),
+    key(
+        "jobspec.defaults.system.queue",
+        Kind::Text,
+        "",
+        "'batch'",
+        "queue of a job that names none; only in `[policy]`. Without it, where there is one queue only, that",
+    ),
+    key(
+        "limits.duration",
+        Kind::Length,
+        "\"inf\"",
+        "'8h'",
+        "a job that asks for more is denied; `\"0\"` and `\"inf\"`: no limit",
+    ),
+    key(
+        "limits.job-size.max.nnodes",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "64",
+        "a job of more nodes is denied; -1: no limit",
+    ),
+    key(
+        "limits.job-size.max.ncores",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "64",
+        "a job of more cores is denied; -1: no limit",
+    ),
+    key(
+        "limits.job-size.max.ngpus",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "64",
+        "a job of more gpus is denied; -1: no limit",
+    ),
+    key(
+        "limits.job-size.min.nnodes",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "1",
+        "a job of fewer nodes is denied; -1: no limit",
+    ),
+    key(
+        "limits.job-size.min.ncores",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "1",
+        "a job of fewer cores is denied; -1: no limit",
+    ),
+    key(
+        "limits.job-size.min.ngpus",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "1",
+        "a job of fewer gpus is denied; -1: no limit",
+    ),
+    key(
+        "access.allow-user",
+        Kind::Texts,
+        "",
+        "['1000']",
+        "who may submit: numbers of users. With neither list everybody may",
+    ),
+    key(
+        "access.allow-group",
+        Kind::Texts,
+        "",
+        "['staff']",
+        "accepted, but the program knows no groups: such a list alone lets nobody in",
+    ),
+    key(
+        "scheduler.queue-policy",
+        Kind::Word(QueuePolicy::NAMES),
+        "\"fcfs\"",
+        "'easy'",
+        "in which order jobs may start: see below",
+    ),
+    key(
+        "scheduler.queue-depth",
+        Kind::NumberOr(1, LARGEST, "unlimited"),
+        "\"unlimited\"",
+        "1000",
+        "a pass looks at so many pending jobs",
+    ),
+    key("scheduler.reservation-depth", Kind::Number(1, LARGEST), "64", "8", "`hybrid` makes so many reservations"),
+    key(
+        "scheduler.match-policy",
+        Kind::Word(MatchPolicy::NAMES),
+        "\"first\"",
+        "'lonode'",
+        "which of the nodes that fit a job gets: see below",
+    ),
+    key(
+        "scheduler.precedence",
+        Kind::Number(i32::MIN as i64, i32::MAX as i64),
+        "0",
+        "10",
+        "of queues that claim the same node the highest number has it",
+    ),
+    key(
+        "scheduler.overlap",
+        Kind::Word(Overlap::NAMES),
+        "\"refuse\"",
+        "'take'",
+        "when it starts while an equal claims some of its nodes: it is refused, or goes before its equals until it gives up its claim",
+    ),
+    key(
+        "scheduler.horizon",
+        Kind::Word(Horizon::NAMES),
+        "\"strict\"",
+        "'soft'",
+        "when its nodes are to leave at a known time: jobs start only if they end before; they may run over, and the switch waits; it is not looked at",
+    ),
+    key("scheduler.release-margin", Kind::Length, "\"0s\"", "'5m'", "with a horizon, a job must end so long before"),
+    key(
+        "scheduler.overrun-slack",
+        Kind::Length,
+        "\"60s\"",
+        "'2m'",
+        "a job past its limit is expected to run so much longer, doubling each time; more than 0",
+    ),
+];
+
+/// The keys of `[resource]`.
+pub const RESOURCE: &[Key] = &[
+    key("config", Kind::Tables, "", "[]", "hosts and what they have"),
+    key(
+        "config[].hosts",
+        Kind::Hosts,
+        "",
+        "'node[1-64]'",
+        "needed: whom it describes; a host's rank is how many hosts were named before it",
+    ),
+    key(
+        "config[].cores",
+        Kind::Ids,
+        "",
+        "'0-63'",
+        "their cores. A host needs a core or a gpu, here or in another entry",
+    ),
+    key("config[].gpus", Kind::Ids, "", "'0-3'", "their gpus"),
+    key("config[].properties", Kind::Texts, "", "['batch']", "their properties"),
+    key("path", Kind::Text, "", "'R.json'", "a file in R version 1, read if there is no `config`"),
+    key(
+        "exclude",
+        Kind::Text,
+        "",
+        "'0'",
+        "what of them is left out, as idset of ranks or hostlist; ranks stay what they are",
+    ),
+    key("pool", Kind::Tables, "", "[]", "what all queues share and no node has, as licences"),
+    key(
+        "pool[].type",
+        Kind::Text,
+        "",
+        "'licence'",
+        "needed: the type that jobs name; not `node`, `slot`, `core` or `gpu`",
+    ),
+    key(
+        "pool[].size",
+        Kind::Number(1, i64::MAX),
+        "",
+        "8",
+        "needed: how much there is, in the unit in which jobs ask for it",
+    ),
+    key(
+        "pool[].name",
+        Kind::Text,
+        "",
+        "'solver'",
+        "what it is called, no name twice and none that begins with `/`; without it: the type",
+    ),
+];
+
+/// The keys of an entry of the calendar.
+pub const CALENDAR: &[Key] = &[
+    key("queues", Kind::TextOrTexts, "", "'batch'", "needed: the queues that are started while it is on"),
+    key(
+        "zone",
+        Kind::Text,
+        "",
+        "'America/Los_Angeles'",
+        "needed: the time zone of all its times, a name of the IANA database, which is part of the program",
+    ),
+    key(
+        "days",
+        Kind::TextOrTexts,
+        "",
+        "'Mon-Fri'",
+        "one of these three is needed. The weekdays on which it begins: `\"Mon-Fri\"`, `\"Sat, Sun\"`, `\"Fri-Mon\"`, `\"daily\"`",
+    ),
+    key("dates", Kind::TextOrTexts, "", "['2026-07-03', '2026-07-17']", "single days, as `2026-07-03`"),
+    key("rrule", Kind::Text, "", "'FREQ=MONTHLY;BYDAY=2TU'", "a recurrence rule of iCalendar (RFC 5545)"),
+    key(
+        "first",
+        Kind::Text,
+        "",
+        "'2026-01-03'",
+        "the first day on which it may begin; intervals and counts start there",
+    ),
+    key("from", Kind::Text, "\"00:00\"", "'18:00'", "when it begins on such a day, with or without seconds"),
+    key(
+        "to",
+        Kind::Text,
+        "\"24:00\"",
+        "'08:00'",
+        "when it ends: on the same day if that is later than `from`, else on the next",
+    ),
+    key("length", Kind::Length, "", "'36h'", "instead of `to`: how long it is by the wall clock, up to 366 days"),
+    key("except", Kind::TextOrTexts, "", "'2026-12-25'", "days on which it does not begin"),
+];
+
+/// Where the tables stand. Whoever is named first is above.
+pub const TABLES: &[(&str, &[Key])] = &[
+    ("queues.*", QUEUE),
+    ("queues.*.policy", POLICY),
+    ("policy", POLICY),
+    ("resource", RESOURCE),
+    ("calendar.*", CALENDAR),
+];
+
+/// All keys with their full names, as `queues.*.hosts`.
+pub fn keys() -> impl Iterator<Item = (String, &'static Key)> {
+    TABLES.iter().flat_map(|(table, keys)| keys.iter().map(move |key| (format!("{table}.{}", key.name), key)))
+}
+
+/// The key with these names, where `*` stands for any.
+pub fn find(names: &[String]) -> Option<&'static Key> {
+    let fits = |full: &str| {
+        let parts: Vec<&str> = full.split('.').collect();
+        parts.len() == names.len() && parts.iter().zip(names).all(|(part, name)| *part == "*" || part == name)
+    };
+    keys().find(|(full, _)| fits(full)).map(|(_, key)| key)
+}
+
+/// The key nearest to one that does not exist, with the names that it shares with it.
+pub fn near(names: &[String]) -> Option<String> {
+    let candidates: Vec<String> = keys()
+        .filter(|(full, _)| !full.contains("[]"))
+        .map(|(full, _)| {
+            let parts: Vec<String> = full
+                .split('.')
+                .enumerate()
+                .map(|(i, part)| match part {
+                    "*" => names.get(i).map_or_else(|| "NAME".to_owned(), |name| key::join(&[name])),
+                    part => part.to_owned(),
+                })
+                .collect();
+            parts.join(".")
+        })
+        .collect();
+    nearest(&key::join(names), candidates.iter().map(String::as_str)).map(str::to_owned)
+}
+
+/// The built-in defaults as a configuration: what holds where nobody says anything.
+pub fn built_in() -> String {
+    let lines = POLICY.iter().filter(|key| !key.default.is_empty());
+    lines.map(|key| format!("policy.{} = {}\n", key.name, key.default)).collect()
+}
+
+/// A JSON schema (draft 2020-12) of a configuration file, from which editors complete and check.
+pub fn json_schema() -> Value {
+    let mut root = table();
+    for (full, key) in keys() {
+        let parts: Vec<&str> = full.split('.').collect();
+        insert(&mut root, &parts, key);
+    }
+    let include = json!({
+        "type": "array",
+        "items": { "type": "string" },
+        "description": "names of configurations and files (relative to this one) that lie below this table"
+    });
+    add_include(&mut root, &include);
+    let mut schema = Map::new();
+    schema.insert("$schema".into(), "https://json-schema.org/draft/2020-12/schema".into());
+    schema.insert("title".into(), "Sluice configuration".into());
+    schema.append(&mut root);
+    schema.into()
+}
+
+fn table() -> Map<String, Value> {
+    let unset = json!({ "-$": { "const": true, "description": "unsets a key of the layers below" } });
+    let object =
+        json!({ "type": "object", "properties": {}, "patternProperties": unset, "additionalProperties": false });
+    match object {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
+}
+
+fn insert(table_: &mut Map<String, Value>, parts: &[&str], key: &Key) {
+    let [first, rest @ ..] = parts else { return };
+    let (name, element) = first.strip_suffix("[]").map_or((*first, false), |name| (name, true));
+    if name == "*" {
+        if !table_["additionalProperties"].is_object() {
+            table_.insert("additionalProperties".into(), table().into());
+        }
+        if let Some(Value::Object(inner)) = table_.get_mut("additionalProperties") {
+            insert(inner, rest, key);
+        }
+        return;
+    }
+    let Some(Value::Object(properties)) = table_.get_mut("properties") else { return };
+    if rest.is_empty() {
+        let schema = value_schema(key);
+        if schema["type"] == "array" {
+            properties.insert(format!("{name}+"), schema.clone());
+        }
+        properties.insert(name.to_owned(), schema);
+        return;
+    }
+    let inner = properties.entry(name).or_insert_with(|| table().into());
+    let inner = if element { inner.get_mut("items") } else { Some(inner) };
+    if let Some(Value::Object(inner)) = inner {
+        insert(inner, rest, key);
+    }
+    if element {
+        let whole = properties[name].clone();
+        properties.insert(format!("{name}+"), whole);
+    }
+}
+
+fn value_schema(key: &Key) -> Value {
+    let mut schema = match key.kind {
+        Kind::Text | Kind::Hosts | Kind::Ids => json!({ "type": "string" }),
+        Kind::Length => json!({ "type": "string", "pattern": r"^([0-9.]+(e[+-]?[0-9]+)?(ms|s|m|h|d)?|inf|infinity)$" }),
+        Kind::Word(words) => json!({ "enum": words }),
+        Kind::Number(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
+        Kind::NumberOr(low, high, word) => {
+            json!({ "anyOf": [{ "type": "integer", "minimum": low, "maximum": high }, { "const": word }] })
+        }
+        Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+        Kind::TextOrTexts => {
+            json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
+        }
+        Kind::Tables => json!({ "type": "array", "items": table() }),
+    };
+    schema["description"] = key.meaning.into();
+    if let Ok(Value::Object(mut default)) = toml::from_str::<Value>(&format!("x = {}", key.default)) {
+        schema["default"] = default.remove("x").unwrap_or_default();
+    }
+    schema
+}
+
+/// Every table that is not an element of an array may include.
+fn add_include(table: &mut Map<String, Value>, include: &Value) {
+    if let Some(Value::Object(properties)) = table.get_mut("properties") {
+        for inner in properties.values_mut().filter_map(Value::as_object_mut) {
+            if inner.contains_key("properties") {
+                add_include(inner, include);
+            }
+        }
+        properties.insert("include".into(), include.clone());
+    }
+    if let Some(Value::Object(inner)) = table.get_mut("additionalProperties") {
+        add_include(inner, include);
+    }
+}
