@@ -149,7 +149,7 @@ pub(super) fn check_all(args: &CalendarArgs) -> Result<Exit, Failure> {
     let place = |queues: &[&str]| {
         let entry =
             given.config.calendar.entries.iter().find(|e| e.queues.iter().any(|q| queues.contains(&q.as_str())));
-        entry.map_or_else(|| given.file.display().to_string(), |e| format!("{}:{}", given.file.display(), e.line))
+        entry.map_or_else(|| given.file.display().to_string(), |e| e.place.clone())
     };
     let names =
         |targets: &TargetSet| targets.iter().filter_map(|t| hosts.get(t.index())).collect::<Hostlist>().to_string();

@@ -35,9 +35,13 @@ impl<'a> Reader<'a> {
         Self { file: "", text: "", sources: Some(sources), errors: RefCell::default() }
     }
 
-    /// The line of a byte, from 1.
-    pub(super) fn line(&self, byte: usize) -> u32 {
-        crate::formats::error::Position::in_text(self.text, byte).line
+    /// File and line of a span, as `site.toml:12`.
+    pub(super) fn place(&self, span: Range<usize>) -> String {
+        let (file, text, start) = match self.sources.and_then(|sources| sources.find(&span)) {
+            Some((source, local)) => (source.file.as_str(), source.text.as_str(), local.start),
+            None => (self.file, self.text, span.start),
+        };
+        format!("{file}:{}", crate::formats::error::Position::in_text(text, start).line)
     }
 
     /// Reports an error at `span`, about `key`.

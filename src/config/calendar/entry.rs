@@ -24,8 +24,8 @@ pub struct Entry {
     pub end: End,
     /// Days on which it does not begin.
     pub except: BTreeSet<Date>,
-    /// The line where it stands (counted from 1); 0 where it did not come from a text.
-    pub line: u32,
+    /// File and line where it says `queues`.
+    pub place: String,
 }
 
 /// On which days an entry begins.

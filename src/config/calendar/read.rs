@@ -20,8 +20,7 @@ pub(in crate::config) fn read(item: &Item<'_, '_>, queues: &[&str]) -> Vec<Entry
 
 fn read_entry(item: &Item<'_, '_>, queues: &[&str]) -> Option<Entry> {
     let mut section = item.section()?;
-    let line = section.reader.line(item.key_span.start);
-    let named = read_queues(&mut section, queues);
+    let (named, place) = read_queues(&mut section, queues).unzip();
     let zone = need(&mut section, "zone").and_then(|item| item.parse::<Zone>());
     let from = match section.take("from") {
         Some(item) => read_clock(&item, false).map(|(time, _)| time),
@@ -41,7 +40,7 @@ fn read_entry(item: &Item<'_, '_>, queues: &[&str]) -> Option<Entry> {
         from: from?,
         end: end?,
         except,
-        line,
+        place: place?,
     })
 }
 
@@ -53,7 +52,8 @@ fn need<'r, 'a>(section: &mut Section<'r, 'a>, name: &'static str) -> Option<Ite
     item
 }
 
-fn read_queues(section: &mut Section<'_, '_>, known: &[&str]) -> Option<Vec<String>> {
+/// The names, and where they stand.
+fn read_queues(section: &mut Section<'_, '_>, known: &[&str]) -> Option<(Vec<String>, String)> {
     let item = need(section, "queues")?;
     let mut named: Vec<String> = Vec::new();
     for item in item.one_or_more() {
@@ -71,7 +71,7 @@ fn read_queues(section: &mut Section<'_, '_>, known: &[&str]) -> Option<Vec<Stri
         item.error("expected at least one queue");
         return None;
     }
-    Some(named)
+    Some((named, section.reader.place(item.span())))
 }
 
 /// `HH:MM` or `HH:MM:SS`; with `midnight` also `24:00`, which is 00:00 of the next day.
