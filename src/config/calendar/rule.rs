@@ -44,7 +44,7 @@ pub enum Until {
     /// A time of the wall clock.
     Wall(DateTime),
     /// An instant, in seconds since 1970 UTC.
-    Instant(i64),
+    Utc(i64),
 }
 
 /// A weekday, and which of them in the month or year: from 1, from the end from -1, all of them 0.
@@ -212,7 +212,7 @@ impl Rule {
             None => true,
             Some(Until::Day(day)) => begin.date() <= day,
             Some(Until::Wall(wall)) => begin <= wall,
-            Some(Until::Instant(instant)) => zone.instant(begin).is_some_and(|at| at <= instant),
+            Some(Until::Utc(instant)) => zone.instant(begin).is_some_and(|at| at <= instant),
         }
     }
 
@@ -404,7 +404,7 @@ fn numbers<T: TryFrom<i32> + Ord>(
 fn read_until(text: &str) -> Option<Until> {
     if let Some(wall) = text.strip_suffix(['Z', 'z']) {
         let wall: DateTime = wall.parse().ok()?;
-        return jiff::tz::TimeZone::UTC.to_timestamp(wall).ok().map(|t| Until::Instant(t.as_second()));
+        return jiff::tz::TimeZone::UTC.to_timestamp(wall).ok().map(|t| Until::Utc(t.as_second()));
     }
     if text.contains(['T', 't', ' ']) { text.parse().ok().map(Until::Wall) } else { text.parse().ok().map(Until::Day) }
 }
