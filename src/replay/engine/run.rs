@@ -436,10 +436,12 @@ impl<'a> Engine<'a> {
             self.broken.push(Broken { at: self.now, invariant: Invariant::I6, text });
         }
         let end = if self.options.until.is_never() { self.now } else { self.options.until };
+        self.donations.close(end);
         let report = Report {
             total,
             queues,
-            donations: self.donations.figures(end),
+            donations: self.donations.figures(),
+            switches: self.donations.switches(&self.switches),
             forecast: self.measure.as_ref().map(|m| m.figures(&self.book)),
             passes: self.passes,
             invariants: InvariantFigures {
