@@ -172,6 +172,11 @@ impl Site {
         true
     }
 
+    /// The calendar.
+    pub fn calendar(&self) -> &Calendar {
+        &self.config.calendar
+    }
+
     /// What the calendar will start and stop, as far as it was looked at, by time.
     pub fn turns(&self) -> Vec<&Turn> {
         let mut turns: Vec<&Turn> = self.timetable.turns.values().collect();

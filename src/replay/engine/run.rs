@@ -78,7 +78,10 @@ impl<'a> Engine<'a> {
         let cores = all.iter().map(|t| u64::from(target_cores[t.index()])).sum();
         Engine {
             audit: options.check.then(|| Audit::new(&graph)),
-            track_holders: options.check || options.start.len() != 1 || !timed.is_empty(),
+            track_holders: options.check
+                || options.start.len() != 1
+                || !timed.is_empty()
+                || !site.calendar().is_empty(),
             capacity: CapacityMeter { targets: all, cores, past: Vec::new() },
             site,
             workload,
