@@ -118,6 +118,17 @@ fn rabbit_storage_comes_out() {
 }
 
 #[test]
+fn dat_on_friday_comes_out() {
+    comes_out("dat-on-friday");
+    comes_out("dat-on-friday-drain");
+}
+
+#[test]
+fn calendar_dst_comes_out() {
+    comes_out("calendar-dst");
+}
+
+#[test]
 fn power_cap_comes_out() {
     comes_out("power-cap");
 }

@@ -11,7 +11,7 @@
 
 use proptest::prelude::*;
 use sluice::base::{Duration, JobId, Priority, TargetSet, Timestamp};
-use sluice::config::{Config, Members, PolicyConfig, PoolConfig, QueueConfig, QueuePolicy};
+use sluice::config::{Calendar, Config, Members, PolicyConfig, PoolConfig, QueueConfig, QueuePolicy};
 use sluice::formats::count::Count;
 use sluice::formats::hostlist::Hostlist;
 use sluice::formats::r::R;
@@ -193,8 +193,39 @@ struct Machine {
 static POOL: LazyLock<rayon::ThreadPool> =
     LazyLock::new(|| rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("a thread pool"));
 
-fn new_site() -> Site {
+/// What the calendar does in the first minutes: two queues by turns and at once, and one that may not be there.
+static CALENDAR: LazyLock<Calendar> = LazyLock::new(|| {
+    let text = "
+        [queues.night]
+        [queues.dat]
+        [calendar.early]
+        queues = 'night'
+        zone = 'UTC'
+        dates = 1970-01-01
+        from = '00:00:20'
+        to = '00:00:45'
+        [calendar.late]
+        queues = ['dat', 'night']
+        zone = 'UTC'
+        rrule = 'FREQ=DAILY;COUNT=2'
+        first = 1970-01-01
+        from = '00:01:10'
+        to = '00:02:30'
+        [calendar.between]
+        queues = 'dat'
+        zone = 'UTC'
+        dates = 1970-01-01
+        from = '00:00:30'
+        to = '00:01:10'
+    ";
+    Config::parse(text, "calendar").expect("a configuration").calendar
+});
+
+fn new_site(calendar: bool) -> Site {
     let mut config = Config::default();
+    if calendar {
+        config.calendar = CALENDAR.clone();
+    }
     config.policy.scheduler.queue_policy = QueuePolicy::Easy;
     config.resource.pools = vec![PoolConfig { name: "app".to_owned(), kind: "licence".to_owned(), size: LICENCES }];
     let graph = Arc::new(Graph::from_text(RACKS).expect("a small graph").0);
@@ -203,8 +234,8 @@ fn new_site() -> Site {
 }
 
 impl Machine {
-    fn new() -> Self {
-        let site = new_site();
+    fn new(calendar: bool) -> Self {
+        let site = new_site(calendar);
         Self {
             twin: site.clone(),
             observer: Observer::new(site.graph()),
@@ -410,6 +441,7 @@ impl Machine {
         self.site.donation_views().is_empty()
             && self.site.planned_switches().next().is_none()
             && self.site.planned_drains().is_empty()
+            && self.site.turns().is_empty()
             && self.site.coordinator().groups().next().is_none()
     }
 
@@ -658,8 +690,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 4000, ..ProptestConfig::default() })]
 
     #[test]
-    fn invariants_hold_after_every_step(ops in proptest::collection::vec(op(), 1..80)) {
-        let mut machine = Machine::new();
+    fn invariants_hold_after_every_step(calendar in any::<bool>(), ops in proptest::collection::vec(op(), 1..80)) {
+        let mut machine = Machine::new(calendar);
         for op in prelude().iter().chain(&ops) {
             machine.run(op)?;
         }
@@ -673,7 +705,7 @@ fn the_machine_covers_the_site() {
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
     let ops = proptest::collection::vec(op(), 900).new_tree(&mut runner).expect("a sequence").current();
-    let mut machine = Machine::new();
+    let mut machine = Machine::new(true);
     for op in prelude().iter().chain(&ops) {
         if let Err(error) = machine.run(op) {
             panic!("step {}: {op:?}: {error}", machine.steps);

@@ -40,6 +40,12 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: JobspecCommand,
     },
+    /// Look at the calendar of a configuration or a scenario
+    Calendar {
+        /// What to do.
+        #[command(subcommand)]
+        command: CalendarCommand,
+    },
     /// Look at the configuration: what holds, who said so, and whether it is right
     Config {
         /// What to do.
@@ -68,6 +74,54 @@ pub(super) enum JobspecCommand {
         #[arg(value_hint = ValueHint::FilePath)]
         files: Vec<PathBuf>,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum CalendarCommand {
+    /// List what queues start and stop next, in local time and UTC
+    #[command(after_help = EXIT_STATUS)]
+    Next(CalendarNextArgs),
+    /// Find overlaps, gaps, and switches that cannot be in time
+    #[command(after_help = EXIT_STATUS)]
+    Check(CalendarArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CalendarNextArgs {
+    /// A configuration, or a scenario: a TOML file, or a directory with a scenario.toml in it
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub path: PathBuf,
+
+    /// So many
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub count: u32,
+
+    /// After this instant, as 2026-03-08T10:00Z [default: time 0 of a scenario, else now]
+    #[arg(long, value_name = "TIME", value_parser = super::calendar::instant)]
+    pub at: Option<i64>,
+
+    /// Print them as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CalendarArgs {
+    /// A configuration, or a scenario: a TOML file, or a directory with a scenario.toml in it
+    #[arg(value_hint = ValueHint::AnyPath)]
+    pub path: PathBuf,
+
+    /// From this instant on, as 2026-03-08T10:00Z [default: time 0 of a scenario, else now]
+    #[arg(long, value_name = "TIME", value_parser = super::calendar::instant)]
+    pub at: Option<i64>,
+
+    /// So many days
+    #[arg(long, value_name = "N", default_value_t = 366, value_parser = clap::value_parser!(u32).range(1..=3_660))]
+    pub days: u32,
+
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 const REPLAY_USAGE: &str = "\

@@ -10,7 +10,7 @@ pub enum Exit {
     Ok = 0,
     /// Something went wrong.
     Error = 1,
-    /// What was looked for was found: `plan` sees changes, `jobspec validate` what is no jobspec.
+    /// What was looked for was found: `plan` sees changes, `jobspec validate` what is no jobspec, `calendar check` what is odd.
     Found = 2,
     /// An invariant or an expectation failed.
     Failed = 3,
@@ -25,7 +25,7 @@ pub const EXIT_STATUS: &str = "\
 EXIT STATUS:
    0  all is well
    1  something went wrong
-   2  `plan` sees changes, `jobspec validate` what is no jobspec
+   2  `plan` sees changes, `jobspec validate` what is no jobspec, `calendar check` what is odd
    3  an invariant or an expectation failed
   64  the command line cannot be understood
   75  what was waited for did not happen in time";

@@ -4,6 +4,7 @@
 //! standard output, diagnostics and progress to standard error. The exit codes stand in [`Exit`] alone.
 
 mod args;
+mod calendar;
 mod config;
 mod config_args;
 mod diagnostic;
@@ -22,7 +23,7 @@ mod unrun;
 pub use args::{Cli, command};
 pub use exit::Exit;
 
-use args::{Command, JobspecCommand};
+use args::{CalendarCommand, Command, JobspecCommand};
 use clap::Parser;
 use diagnostic::Failure;
 use std::process::ExitCode;
@@ -48,6 +49,8 @@ pub fn main() -> ExitCode {
         Command::Plan(args) => plan::plan(&args),
         Command::Apply(args) => plan::apply(&args),
         Command::Jobspec { command: JobspecCommand::Validate { files } } => jobspec::validate(&files),
+        Command::Calendar { command: CalendarCommand::Next(args) } => calendar::next(&args),
+        Command::Calendar { command: CalendarCommand::Check(args) } => calendar::check_all(&args),
         Command::Config { command } => config::run(&command),
         Command::Completions { shell } => output::completions(shell),
         Command::Man { directory } => output::man(directory.as_deref()),

@@ -98,6 +98,9 @@ impl Look {
     }
 }
 
+/// How many switches are listed.
+const SWITCHES: usize = 20;
+
 /// The whole text.
 pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> String {
     let mut text = String::new();
@@ -109,6 +112,13 @@ pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> 
         let rest = finished.outcome.donations.len().saturating_sub(ROWS);
         if rest > 0 {
             let _ = writeln!(text, "and {rest} more; --events has all of them");
+        }
+    }
+    if !finished.outcome.report.switches.is_empty() {
+        let _ = writeln!(text, "\nWhat switches cost\n{}", switches(finished, look));
+        let rest = finished.outcome.report.switches.len().saturating_sub(SWITCHES);
+        if rest > 0 {
+            let _ = writeln!(text, "and {rest} more; --json has all of them");
         }
     }
     if let Some(table) = longest_waits(finished, look) {
@@ -223,6 +233,27 @@ fn donations(finished: &Finished, look: Look) -> Table {
     look.fit(table, &["on the way", "went back"])
 }
 
+fn switches(finished: &Finished, look: Look) -> Table {
+    let header = ["at", "switch", "nodes", "moved", "idle node-s", "by donor", "drained in", "asked before"];
+    let mut table = look.table(&header, 4);
+    for switch in finished.outcome.report.switches.iter().take(SWITCHES) {
+        let donors = switch.donors.iter().filter(|(_, d)| d.idle_target_s > 0.0);
+        let donors: Vec<String> = donors.map(|(name, d)| format!("{name} {:.0}", d.idle_target_s)).collect();
+        let at = Timestamp::from_secs_f64(switch.at_s).unwrap_or_default();
+        table.add_row([
+            when(at, finished.epoch),
+            if switch.name.is_empty() { "by command".to_owned() } else { switch.name.clone() },
+            switch.targets.to_string(),
+            switch.moved.to_string(),
+            format!("{:.0}", switch.idle_target_s),
+            donors.join(", "),
+            if switch.open > 0 { "not yet".to_owned() } else { length(switch.drained_s) },
+            switch.requested_s.map_or_else(|| "always".to_owned(), |from| length(switch.at_s - from)),
+        ]);
+    }
+    look.fit(table, &["by donor", "asked before"])
+}
+
 fn donation_row(finished: &Finished, row: &DonationRow, look: Look) -> Vec<String> {
     let to = row.recipient.as_deref().unwrap_or("nobody");
     let took = row.last.map_or_else(String::new, |last| length(last.since(row.started).secs_f64()));
@@ -308,9 +339,13 @@ fn tail(text: &mut String, finished: &Finished, verdicts: &[Verdict]) -> std::fm
             moved.drain_idle_target_s
         )?;
     }
-    for (at, name, refused) in &finished.outcome.switches {
+    for (at, name, refused) in finished.outcome.switches.iter().take(SWITCHES) {
         let how = refused.as_ref().map_or("done".to_owned(), |why| format!("refused: {why}"));
         writeln!(text, "Switch       {} {name}: {how}", when(*at, finished.epoch))?;
+    }
+    let rest = finished.outcome.switches.len().saturating_sub(SWITCHES);
+    if rest > 0 {
+        writeln!(text, "Switch       and {rest} more; --events has all of them")?;
     }
     for (at, queue, gave_up) in &finished.outcome.groups {
         let how = gave_up.as_ref().map_or("got its nodes together".to_owned(), |why| format!("gave up: {why}"));

@@ -10,6 +10,7 @@
 
 mod types;
 
+pub mod calendar;
 pub mod layers;
 pub mod reference;
 pub mod schema;
@@ -22,6 +23,7 @@ mod parse;
 mod policy;
 mod reader;
 
+pub use calendar::Calendar;
 pub(crate) use error::nearest;
 pub use error::{ConfigError, ConfigErrors};
 

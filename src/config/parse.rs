@@ -1,5 +1,6 @@
 //! From text to [`Config`]: the tables, and what must hold between them.
 
+use super::calendar;
 use super::error::{ConfigErrors, nearest};
 use super::policy::PolicyPatch;
 use super::reader::{Item, Reader, Section};
@@ -166,6 +167,10 @@ pub(super) fn read_config(top: &mut Section<'_, '_>) -> Config {
         unknown_queue(top.reader, "policy.jobspec.defaults.system.queue", span, queue, &order);
     }
     config.policy.defaults.queue = global.default_queue.map(|(queue, _)| queue);
+    if let Some(item) = top.take("calendar") {
+        let known: Vec<&str> = order.iter().map(String::as_str).collect();
+        config.calendar.entries = calendar::read(&item, &known);
+    }
     config
 }
 

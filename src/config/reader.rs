@@ -35,6 +35,15 @@ impl<'a> Reader<'a> {
         Self { file: "", text: "", sources: Some(sources), errors: RefCell::default() }
     }
 
+    /// File and line of a span, as `site.toml:12`.
+    pub(super) fn place(&self, span: Range<usize>) -> String {
+        let (file, text, start) = match self.sources.and_then(|sources| sources.find(&span)) {
+            Some((source, local)) => (source.file.as_str(), source.text.as_str(), local.start),
+            None => (self.file, self.text, span.start),
+        };
+        format!("{file}:{}", crate::formats::error::Position::in_text(text, start).line)
+    }
+
     /// Reports an error at `span`, about `key`.
     pub(super) fn error(&self, key: &str, span: Range<usize>, message: impl Display) {
         self.push(ConfigError::unplaced(key, message.to_string()), span);
@@ -211,6 +220,23 @@ impl<'r, 'a> Item<'r, 'a> {
         match self.value.get_ref() {
             DeValue::String(text) => Some(text),
             _ => self.expected("a string"),
+        }
+    }
+
+    /// A string, or a date or time as TOML writes them, as text.
+    pub(super) fn moment(&self) -> Option<String> {
+        match self.value.get_ref() {
+            DeValue::String(text) => Some(text.to_string()),
+            DeValue::Datetime(moment) => Some(moment.to_string()),
+            _ => self.expected("a date or time"),
+        }
+    }
+
+    /// The elements of an array, or the value itself where it is none.
+    pub(super) fn one_or_more(&self) -> Vec<Item<'r, 'a>> {
+        match self.value.get_ref() {
+            DeValue::Array(_) => self.elements("an array").unwrap_or_default(),
+            _ => vec![Item::new(self.reader, self.key.clone(), &self.name, self.value)],
         }
     }
 

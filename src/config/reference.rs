@@ -1,6 +1,6 @@
 //! The reference of all keys as people read it, docs/configuration.md: `reference.md` with the tables of the schema.
 
-use super::schema::{Key, Kind, POLICY, QUEUE, RESOURCE};
+use super::schema::{CALENDAR, Key, Kind, POLICY, QUEUE, RESOURCE};
 use std::fmt::Write;
 
 const TEXT: &str = include_str!("reference.md");
@@ -17,6 +17,7 @@ pub fn kind(key: &Key) -> String {
         Kind::Number(..) => "whole number".to_owned(),
         Kind::NumberOr(low, _, word) => format!("whole number from {low}, or `\"{word}\"`"),
         Kind::Texts => "array of strings".to_owned(),
+        Kind::TextOrTexts => "string, or array of strings".to_owned(),
         Kind::Tables => "array of tables".to_owned(),
     }
 }
@@ -31,6 +32,7 @@ pub fn markdown() -> String {
     TEXT.replace("<!-- queue -->\n", &table(below("", QUEUE)))
         .replace("<!-- policy -->\n", &table(not_scheduler))
         .replace("<!-- scheduler -->\n", &table(below("scheduler.", POLICY)))
+        .replace("<!-- calendar -->\n", &table(below("", CALENDAR)))
         .replace("<!-- resource -->\n", &table(below("", RESOURCE)))
         .replace("<!-- resource.config -->\n", &table(below("config[].", RESOURCE)))
         .replace("<!-- resource.pool -->\n", &table(below("pool[].", RESOURCE)))

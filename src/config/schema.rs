@@ -28,6 +28,8 @@ pub enum Kind {
     NumberOr(i64, i64, &'static str),
     /// An array of strings.
     Texts,
+    /// A string, or an array of strings.
+    TextOrTexts,
     /// An array of tables, whose keys have `[]` behind this one's name.
     Tables,
 }
@@ -262,9 +264,52 @@ pub const RESOURCE: &[Key] = &[
     ),
 ];
 
+/// The keys of an entry of the calendar.
+pub const CALENDAR: &[Key] = &[
+    key("queues", Kind::TextOrTexts, "", "'batch'", "needed: the queues that are started while it is on"),
+    key(
+        "zone",
+        Kind::Text,
+        "",
+        "'America/Los_Angeles'",
+        "needed: the time zone of all its times, a name of the IANA database, which is part of the program",
+    ),
+    key(
+        "days",
+        Kind::TextOrTexts,
+        "",
+        "'Mon-Fri'",
+        "one of these three is needed. The weekdays on which it begins: `\"Mon-Fri\"`, `\"Sat, Sun\"`, `\"Fri-Mon\"`, `\"daily\"`",
+    ),
+    key("dates", Kind::TextOrTexts, "", "['2026-07-03', '2026-07-17']", "single days, as `2026-07-03`"),
+    key("rrule", Kind::Text, "", "'FREQ=MONTHLY;BYDAY=2TU'", "a recurrence rule of iCalendar (RFC 5545)"),
+    key(
+        "first",
+        Kind::Text,
+        "",
+        "'2026-01-03'",
+        "the first day on which it may begin; intervals and counts start there",
+    ),
+    key("from", Kind::Text, "\"00:00\"", "'18:00'", "when it begins on such a day, with or without seconds"),
+    key(
+        "to",
+        Kind::Text,
+        "\"24:00\"",
+        "'08:00'",
+        "when it ends: on the same day if that is later than `from`, else on the next",
+    ),
+    key("length", Kind::Length, "", "'36h'", "instead of `to`: how long it is by the wall clock, up to 366 days"),
+    key("except", Kind::TextOrTexts, "", "'2026-12-25'", "days on which it does not begin"),
+];
+
 /// Where the tables stand. Whoever is named first is above.
-pub const TABLES: &[(&str, &[Key])] =
-    &[("queues.*", QUEUE), ("queues.*.policy", POLICY), ("policy", POLICY), ("resource", RESOURCE)];
+pub const TABLES: &[(&str, &[Key])] = &[
+    ("queues.*", QUEUE),
+    ("queues.*.policy", POLICY),
+    ("policy", POLICY),
+    ("resource", RESOURCE),
+    ("calendar.*", CALENDAR),
+];
 
 /// All keys with their full names, as `queues.*.hosts`.
 pub fn keys() -> impl Iterator<Item = (String, &'static Key)> {
@@ -377,6 +422,9 @@ fn value_schema(key: &Key) -> Value {
             json!({ "anyOf": [{ "type": "integer", "minimum": low, "maximum": high }, { "const": word }] })
         }
         Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+        Kind::TextOrTexts => {
+            json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
+        }
         Kind::Tables => json!({ "type": "array", "items": table() }),
     };
     schema["description"] = key.meaning.into();

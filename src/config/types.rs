@@ -1,6 +1,6 @@
 //! What a configuration says, typed.
 
-use super::{ResourceConfig, SchedulerSettings};
+use super::{Calendar, ResourceConfig, SchedulerSettings};
 use crate::base::Duration;
 use crate::formats::hostlist::Hostlist;
 use indexmap::IndexMap;
@@ -15,6 +15,9 @@ pub struct Config {
     pub policy: PolicyConfig,
     /// Which resources there are.
     pub resource: ResourceConfig,
+    /// When queues are started by themselves.
+    #[serde(default)]
+    pub calendar: Calendar,
 }
 
 /// One queue.

@@ -79,7 +79,7 @@ impl Coordinator {
     /// Starts a queue. One that claims already only schedules again: never refused, its take not renewed. One that
     /// waits as a group takes a new group request over, or, started without one, claims at once.
     pub fn start(&mut self, now: Timestamp, queue: QueueId, options: &StartOptions) -> Result<Started, StartError> {
-        let started = self.start_as_of(now, now, queue, options)?;
+        let started = self.start_as_of(now, now, queue, options, false)?;
         if started != Started::Resumed {
             self.update_desired();
         }
@@ -100,7 +100,7 @@ impl Coordinator {
 
     /// Stops queues with release, then starts others, as one. If anything is refused, nothing changes.
     pub fn switch(&mut self, now: Timestamp, request: &SwitchRequest) -> Result<(), StartError> {
-        self.switch_as_of(now, now, request)
+        self.switch_as_of(now, now, request, false)
     }
 
     /// What [`switch`](Self::switch) would say at `now`; changes nothing.
@@ -113,8 +113,18 @@ impl Coordinator {
     pub fn plan_switch(&mut self, at: Timestamp, request: SwitchRequest) -> PlanId {
         let id = PlanId(self.next_plan);
         self.next_plan += 1;
-        self.plans.insert(id, Plan { at, request, in_view: false });
+        self.plans.insert(id, Plan { at, request, in_view: false, level: false });
         self.bump();
+        id
+    }
+
+    /// Plans a switch that nobody commands, as a calendar does: starts that share targets with claiming queues are not
+    /// refused; the order of claims decides, and the loser is blocked. Else as [`plan_switch`](Self::plan_switch).
+    pub fn plan_level(&mut self, at: Timestamp, request: SwitchRequest) -> PlanId {
+        let id = self.plan_switch(at, request);
+        if let Some(plan) = self.plans.get_mut(&id) {
+            plan.level = true;
+        }
         id
     }
 
@@ -134,7 +144,7 @@ impl Coordinator {
         for (at, id) in due {
             let Some(plan) = self.plans.remove(&id) else { continue };
             let request = plan.request;
-            let report = match self.switch_as_of(at, now, &request) {
+            let report = match self.switch_as_of(at, now, &request, plan.level) {
                 Ok(()) => Order::PlanExecuted { plan: id, request },
                 Err(error) => Order::PlanRefused { plan: id, request, error },
             };
@@ -144,7 +154,13 @@ impl Coordinator {
     }
 
     /// A switch whose takes count from `at`, done at `now`.
-    fn switch_as_of(&mut self, at: Timestamp, now: Timestamp, request: &SwitchRequest) -> Result<(), StartError> {
+    fn switch_as_of(
+        &mut self,
+        at: Timestamp,
+        now: Timestamp,
+        request: &SwitchRequest,
+        level: bool,
+    ) -> Result<(), StartError> {
         // On a copy: a refusal half-way must leave nothing behind, and switches are rare.
         let mut next = self.clone();
         for queue in &request.release {
@@ -153,7 +169,7 @@ impl Coordinator {
             }
         }
         for (queue, options) in &request.start {
-            next.start_as_of(at, now, *queue, options)?;
+            next.start_as_of(at, now, *queue, options, level)?;
         }
         next.update_desired();
         *self = next;
@@ -166,6 +182,7 @@ impl Coordinator {
         now: Timestamp,
         id: QueueId,
         options: &StartOptions,
+        level: bool,
     ) -> Result<Started, StartError> {
         let queue = self.live(id).ok_or(StartError::UnknownQueue(id))?;
         if let Some(request) = &options.group {
@@ -178,7 +195,7 @@ impl Coordinator {
         let queue = self.live(id).ok_or(StartError::UnknownQueue(id))?;
         let takes = options.take || queue.spec.overlap == Overlap::Take;
         let conflicts = self.conflicts(id, queue);
-        if !takes && !conflicts.is_empty() {
+        if !takes && !level && !conflicts.is_empty() {
             return Err(StartError::Overlap { queue: id, name: queue.spec.name.clone(), conflicts });
         }
         let take = takes.then_some(TakeStamp { at, sequence: self.takes });

@@ -80,6 +80,9 @@ pub struct Plan {
     pub request: SwitchRequest,
     /// Whether it lies within the look-ahead of the windows.
     pub(super) in_view: bool,
+    /// Nobody commands it, so that nobody could be told of a conflict: starts are not refused for one.
+    #[serde(default)]
+    pub(super) level: bool,
 }
 
 /// Who holds targets; asked by [`Coordinator::reconcile`](super::Coordinator::reconcile). Offline targets count as

@@ -232,7 +232,7 @@ impl Coordinator {
                 };
                 self.live(*other).is_some_and(shares)
             };
-            if !takes_over && next.keys().any(refuses) {
+            if !takes_over && !plan.level && next.keys().any(refuses) {
                 return;
             }
             groups.retain(|q| q != id);

@@ -3,10 +3,13 @@
 //! One row stands for the targets that began to leave one queue for one recipient at one instant.
 //!
 //! *Drain idle* is what moving costs in empty targets: the target-seconds between a target's last release and its
-//! arrival. Before it begins to leave they count from the announcement of the move on (a planned switch, a group that
-//! gathers), and only where jobs waited in the donor: those could have used it, had they not had to end in time.
+//! arrival. Before it begins to leave they count from the announcement of the move on (a planned switch, a turn of the
+//! calendar, a group that gathers), and only since a job waits in the donor that still does, on as
+//! many targets as such jobs ask for: they could have used them, had they not had to end in time.
+//!
+//! Rows that began at one instant are one *switch*: see [`SwitchFigures`].
 
-use super::metrics::DonationFigures;
+use super::metrics::{DonationFigures, DonorFigures, SwitchFigures};
 use crate::base::{Duration, FastMap, JobId, TargetId, TargetSet, Timestamp};
 use crate::matcher::Selection;
 use std::sync::Arc;
@@ -16,6 +19,10 @@ use std::sync::Arc;
 pub struct DonationRow {
     /// When they began to leave.
     pub started: Timestamp,
+    /// Since when it was known that they would.
+    pub requested: Timestamp,
+    /// How long they were empty for it, added up; of those on their way up to the end of the replay.
+    pub idle: Duration,
     /// From which queue.
     pub donor: Arc<str>,
     /// To which queue, as last known; `None`: to nobody.
@@ -48,15 +55,26 @@ struct Leaving {
     idle_since: Option<Timestamp>,
 }
 
+/// Jobs of a donor that wait when targets begin to leave it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// Since when the first of them waits.
+    pub since: Timestamp,
+    /// How many nodes they ask for in all.
+    pub nodes: u64,
+}
+
 /// Follows donations.
 #[derive(Debug, Default)]
 pub(crate) struct Donations {
     rows: Vec<DonationRow>,
     leaving: FastMap<TargetId, Leaving>,
+    /// When each target last arrived anywhere.
+    arrived: FastMap<TargetId, Timestamp>,
     /// How many jobs (or their housekeeping) hold each target, and since when nobody does.
     holders: Vec<u32>,
     empty_since: Vec<Timestamp>,
-    /// The switches that are announced: when they are due, and since when that is known.
+    /// The switches that are announced: when they are due, and since when that is known; always: by the calendar.
     announced: Vec<(Timestamp, Timestamp)>,
     /// The queues that gather a group, and since when.
     gathering: Vec<(Arc<str>, Timestamp)>,
@@ -64,7 +82,6 @@ pub(crate) struct Donations {
     cancelled: u64,
     total: Duration,
     longest: Duration,
-    idle: Duration,
 }
 
 impl Donations {
@@ -100,8 +117,15 @@ impl Donations {
 
     /// A switch will be due; known from `now` on.
     pub fn announce(&mut self, now: Timestamp, due: Timestamp) {
-        self.announced.retain(|(due, _)| *due > now);
+        self.announced.retain(|(due, _)| *due >= now);
         self.announced.push((due, now));
+    }
+
+    /// A planned switch is due. One that was not announced is the calendar's, and was always known.
+    pub fn due(&mut self, now: Timestamp) {
+        if self.announced.iter().all(|(due, _)| *due != now) {
+            self.announced.push((now, Timestamp::MIN));
+        }
     }
 
     /// A queue begins to gather its targets.
@@ -117,16 +141,18 @@ impl Donations {
         switches.chain(groups).min().unwrap_or(now)
     }
 
-    /// Targets begin to leave; `holders` are the jobs on them. `wanted`: jobs of the donor wait.
+    /// Targets begin to leave; `holders` are the jobs on them. `wanted`: the jobs of the donor that wait.
     pub fn started(
         &mut self,
         now: Timestamp,
         targets: &TargetSet,
-        (donor, wanted): (&Arc<str>, bool),
+        (donor, wanted): (&Arc<str>, Option<Wanted>),
         recipient: &Option<Arc<str>>,
         holders: Vec<JobId>,
     ) {
-        let known = if wanted { self.known_since(now, recipient) } else { now };
+        let requested = self.known_since(now, recipient);
+        let known = wanted.map_or(now, |wanted| requested.max(wanted.since)).min(now);
+        let mut used = wanted.map_or(0, |wanted| wanted.nodes);
         let same = |r: &DonationRow| r.started == now && r.donor == *donor && r.recipient == *recipient;
         let row = match self.rows.iter().rposition(same) {
             Some(row) => {
@@ -137,6 +163,8 @@ impl Donations {
             None => {
                 self.rows.push(DonationRow {
                     started: now,
+                    requested,
+                    idle: Duration::ZERO,
                     donor: donor.clone(),
                     recipient: recipient.clone(),
                     targets: targets.clone(),
@@ -154,7 +182,11 @@ impl Donations {
         for target in targets.iter() {
             let held = self.holders.get(target.index()).is_some_and(|n| *n > 0);
             let empty = self.empty_since.get(target.index()).copied().unwrap_or(Timestamp::MIN);
-            self.leaving.insert(target, Leaving { row, idle_since: (!held).then_some(known.max(empty)) });
+            let arrived = self.arrived.get(&target).copied().unwrap_or(Timestamp::MIN);
+            // No more than the waiting jobs ask for.
+            let known = if used > 0 { known.max(empty).max(arrived) } else { now };
+            used = used.saturating_sub(u64::from(!held));
+            self.leaving.insert(target, Leaving { row, idle_since: (!held).then_some(known) });
         }
     }
 
@@ -168,9 +200,10 @@ impl Donations {
         cancelled: bool,
     ) {
         for target in targets.iter() {
+            self.arrived.insert(target, now);
             let Some(leaving) = self.leaving.remove(&target) else { continue };
             if let Some(since) = leaving.idle_since {
-                self.idle = self.idle + now.since(since);
+                self.rows[leaving.row].idle = self.rows[leaving.row].idle + now.since(since);
             }
             let row = &mut self.rows[leaving.row];
             row.last = Some(now);
@@ -195,11 +228,59 @@ impl Donations {
         &self.rows
     }
 
-    /// The figures, as of `now`: targets that are still on their way count as idle until then.
-    pub fn figures(&self, now: Timestamp) -> DonationFigures {
-        let open = self.leaving.values().filter_map(|l| l.idle_since).map(|since| now.since(since).micros()).sum();
-        let idle = self.idle + Duration::from_micros(open);
+    /// The replay ends at `now`: targets that are still on their way count as idle until then.
+    pub fn close(&mut self, now: Timestamp) {
+        for leaving in self.leaving.values_mut() {
+            if let Some(since) = leaving.idle_since.replace(now) {
+                self.rows[leaving.row].idle = self.rows[leaving.row].idle + now.since(since);
+            }
+        }
+    }
+
+    /// What each switch cost, by time; `names`: those of planned switches, with their instants.
+    pub fn switches(&self, names: &[(Timestamp, String, Option<String>)]) -> Vec<SwitchFigures> {
+        let mut switches: Vec<(Timestamp, SwitchFigures)> = Vec::new();
+        for row in &self.rows {
+            if switches.last().is_none_or(|(at, _)| *at != row.started) {
+                let named = names.iter().filter(|(at, _, refused)| *at == row.started && refused.is_none());
+                let name = named.map(|(_, name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+                switches
+                    .push((row.started, SwitchFigures { at_s: row.started.secs_f64(), name, ..Default::default() }));
+            }
+            let Some((_, switch)) = switches.last_mut() else { continue };
+            let idle = row.idle.secs_f64();
+            switch.targets += row.targets.len() as u64;
+            switch.moved += u64::from(row.moved);
+            switch.cancelled += u64::from(row.cancelled);
+            switch.open += u64::from(row.open());
+            switch.idle_target_s += idle;
+            if row.requested > Timestamp::MIN {
+                switch.requested_s = Some(switch.requested_s.unwrap_or(f64::INFINITY).min(row.requested.secs_f64()));
+            }
+            if let Some(last) = row.last {
+                switch.drained_s = switch.drained_s.max(last.since(row.started).secs_f64());
+            }
+            let donor = switch.donors.entry(row.donor.to_string()).or_default();
+            donor.targets += row.targets.len() as u64;
+            donor.idle_target_s += idle;
+        }
+        for (_, switch) in &mut switches {
+            switch.took_s = switch.requested_s.map(|from| switch.at_s - from + switch.drained_s);
+        }
+        switches.into_iter().map(|(_, switch)| switch).collect()
+    }
+
+    /// The figures, once [closed](Self::close).
+    pub fn figures(&self) -> DonationFigures {
+        let idle: Duration = self.rows.iter().fold(Duration::ZERO, |sum, row| sum + row.idle);
+        let mut donors: indexmap::IndexMap<String, DonorFigures> = indexmap::IndexMap::new();
+        for row in &self.rows {
+            let donor = donors.entry(row.donor.to_string()).or_default();
+            donor.targets += row.targets.len() as u64;
+            donor.idle_target_s += row.idle.secs_f64();
+        }
         DonationFigures {
+            donors,
             moved: self.moved,
             cancelled: self.cancelled,
             mean_s: if self.moved == 0 { 0.0 } else { self.total.secs_f64() / self.moved as f64 },
@@ -221,13 +302,14 @@ mod tests {
         let job = Selection::whole([TargetId(0), TargetId(1)], 1);
         d.hold(&job);
         let targets = TargetSet::from_range(0..3);
-        d.started(secs(10), &targets, (&batch, true), &debug, vec![JobId(7)]);
+        d.started(secs(10), &targets, (&batch, Some(Wanted { since: secs(0), nodes: 9 })), &debug, vec![JobId(7)]);
         // Target 2 idles for 5 s, target 0 for none; target 1 goes back.
         d.release(secs(15), TargetId(0));
         d.ended(secs(15), &TargetSet::from_range(0..1), &debug, secs(10), false);
         d.ended(secs(15), &TargetSet::from_range(2..3), &debug, secs(10), false);
         d.ended(secs(20), &TargetSet::from_range(1..2), &Some(batch.clone()), secs(10), true);
-        let f = d.figures(secs(20));
+        d.close(secs(20));
+        let f = d.figures();
         assert_eq!((f.moved, f.cancelled, f.mean_s, f.max_s, f.drain_idle_target_s), (2, 1, 5.0, 5.0, 5.0));
         let row = &d.rows()[0];
         assert_eq!((row.moved, row.cancelled, row.open(), row.last), (2, 1, 0, Some(secs(20))));
@@ -238,7 +320,8 @@ mod tests {
     fn counts_idling_before_an_announced_switch_while_jobs_wait() {
         let secs = Timestamp::from_secs;
         let (batch, debug): (Arc<str>, Option<Arc<str>>) = ("batch".into(), Some("debug".into()));
-        let idle = |wanted: bool| {
+        let idle = |wanted: Option<(i64, u64)>| {
+            let wanted = wanted.map(|(since, nodes)| Wanted { since: secs(since), nodes });
             let mut d = Donations::default();
             d.hold(&Selection::whole([TargetId(0), TargetId(1)], 1));
             d.release(secs(20), TargetId(0));
@@ -247,9 +330,14 @@ mod tests {
             let targets = TargetSet::from_range(0..2);
             d.started(secs(100), &targets, (&batch, wanted), &debug, vec![]);
             d.ended(secs(100), &targets, &debug, secs(100), false);
-            d.figures(secs(100)).drain_idle_target_s
+            d.close(secs(100));
+            let (switches, figures) = (d.switches(&[(secs(100), "move".into(), None)]), d.figures());
+            assert_eq!((switches.len(), switches[0].name.as_str()), (1, "move"));
+            assert_eq!((switches[0].requested_s, switches[0].took_s), (Some(30.0), Some(70.0)));
+            assert_eq!(switches[0].donors["batch"].idle_target_s, figures.drain_idle_target_s);
+            figures.drain_idle_target_s
         };
-        // Target 0 since the announcement, target 1 since its release.
-        assert_eq!((idle(true), idle(false)), (110.0, 0.0));
+        // Target 0 since the announcement, target 1 since its release; both since the job waits that waits still.
+        assert_eq!((idle(Some((0, 5))), idle(Some((90, 5))), idle(Some((0, 1))), idle(None)), (110.0, 20.0, 70.0, 0.0));
     }
 }

@@ -78,8 +78,44 @@ pub struct Figures {
     pub utilization: f64,
 }
 
-/// Donations of targets.
+/// What a queue gave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct DonorFigures {
+    /// How many targets began to leave.
+    pub targets: u64,
+    /// For how long they were empty for it, in target-seconds.
+    pub idle_target_s: f64,
+}
+
+/// What one switch cost: the targets that began to leave at one instant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SwitchFigures {
+    /// When, in seconds.
+    pub at_s: f64,
+    /// The name of the planned switch, or of the calendar's entries; empty: a command.
+    pub name: String,
+    /// When it was asked for, in seconds; of the calendar's none.
+    pub requested_s: Option<f64>,
+    /// How many targets began to leave.
+    pub targets: u64,
+    /// How many arrived in another queue.
+    pub moved: u64,
+    /// How many went back.
+    pub cancelled: u64,
+    /// How many are on their way at the end.
+    pub open: u64,
+    /// For how long targets were empty for it, in target-seconds.
+    pub idle_target_s: f64,
+    /// From its instant to the last target that arrived or went back, in seconds.
+    pub drained_s: f64,
+    /// From when it was asked for to that, in seconds.
+    pub took_s: Option<f64>,
+    /// The same by donor.
+    pub donors: IndexMap<String, DonorFigures>,
+}
+
+/// Donations of targets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DonationFigures {
     /// Targets that arrived in another queue.
     pub moved: u64,
@@ -92,6 +128,8 @@ pub struct DonationFigures {
     /// Target-seconds for which moving kept targets empty: from the last release to the arrival, before the move from its
     /// announcement on and only while jobs of the donor waited.
     pub drain_idle_target_s: f64,
+    /// The same by donor.
+    pub donors: IndexMap<String, DonorFigures>,
 }
 
 /// Checks of the invariants.
@@ -113,6 +151,8 @@ pub struct Report {
     pub queues: IndexMap<String, Figures>,
     /// Donations.
     pub donations: DonationFigures,
+    /// What each switch cost, by time.
+    pub switches: Vec<SwitchFigures>,
     /// How good forecasts were, if they were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forecast: Option<ForecastFigures>,

@@ -116,6 +116,9 @@ impl Site {
         refused: Option<String>,
         effects: &mut Vec<Effect>,
     ) {
+        if self.turned(now, plan, refused.as_ref(), effects) {
+            return;
+        }
         let name = self.planned_switches.iter().find(|(_, p)| p.plan == plan).map(|(name, _)| name.clone());
         let Some((name, planned)) = name.and_then(|n| self.planned_switches.remove_entry(&n)) else { return };
         if refused.is_none() {

@@ -19,6 +19,7 @@ mod queues;
 
 mod calendar;
 mod nodes;
+mod timetable;
 
 mod pools;
 mod step;
@@ -57,6 +58,7 @@ pub use queue::Places;
 pub use snapshot::{RestoreError, SNAPSHOT_VERSION, Snapshot};
 pub use state::{Site, SiteOptions};
 pub use step::ScheduleEnd;
+pub use timetable::Turn;
 pub use view::{DonationView, HolderView, QueueView, TargetView};
 pub use violation::{Invariant, Violation};
 

@@ -59,6 +59,7 @@ impl Site {
         self.names.insert(name.clone(), id);
         self.queues.push(queue);
         self.acquire(now, id, effects);
+        self.calendar_has_new();
         (self.unsettled, self.windows_stale) = (true, true);
         effects.push(Effect::QueueChanged { queue: name, what: "created", detail: String::new() });
         Ok(())
@@ -216,6 +217,7 @@ impl Site {
         let queue = self.queue_mut(id);
         (queue.removed, queue.started) = (true, false);
         let name = queue.name.clone();
+        self.calendar_without(id);
         self.names.remove(&name);
         effects.push(Effect::QueueChanged { queue: name, what: "removed", detail: String::new() });
         Ok(())

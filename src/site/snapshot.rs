@@ -16,6 +16,7 @@ use super::queue::{Places, Queue};
 use super::rules::Rules;
 use super::state::{Site, SiteOptions};
 use super::step::Held;
+use super::timetable::Timetable;
 use super::violation::Violation;
 use crate::base::{Epoch, JobId, QueueId, TargetId, TargetSet, Timestamp, Windows};
 use crate::config::{Config, QueueConfig, QueuePolicy};
@@ -56,6 +57,8 @@ pub struct Snapshot {
     drained: BTreeMap<TargetId, Drained>,
     planned_drains: Vec<PlannedDrain>,
     planned_switches: BTreeMap<String, PlannedSwitch>,
+    #[serde(default)]
+    timetable: Timetable,
     violations: Vec<Violation>,
     checked: u64,
 }
@@ -150,6 +153,7 @@ impl Site {
             drained: self.drained.clone(),
             planned_drains: self.planned_drains.clone(),
             planned_switches: self.planned_switches.clone(),
+            timetable: self.timetable.clone(),
             violations: self.violations.clone(),
             checked: self.checked,
         }
@@ -205,6 +209,7 @@ impl Site {
         site.drained = snapshot.drained;
         site.planned_drains = snapshot.planned_drains;
         site.planned_switches = snapshot.planned_switches;
+        site.timetable = snapshot.timetable;
         site.violations = snapshot.violations;
         site.checked = snapshot.checked;
         site.recovering = true;

@@ -11,6 +11,7 @@ use super::ledger::{Ledger, Size};
 use super::nodes::Drained;
 use super::pools::Pools;
 use super::queue::Queue;
+use super::timetable::Timetable;
 use super::violation::Violation;
 use crate::base::{FastMap, QueueId, TargetId, TargetSet, Timestamp};
 use crate::config::{Config, Members, QueueConfig};
@@ -60,6 +61,7 @@ pub struct Site {
     pub(super) drained: BTreeMap<TargetId, Drained>,
     pub(super) planned_drains: Vec<PlannedDrain>,
     pub(super) planned_switches: BTreeMap<String, PlannedSwitch>,
+    pub(super) timetable: Timetable,
     /// Something that ownership depends on has changed.
     pub(super) unsettled: bool,
     /// When ownership has to be looked at again even if nothing happens; never if not.
@@ -140,6 +142,7 @@ impl Site {
             drained: BTreeMap::new(),
             planned_drains: Vec::new(),
             planned_switches: BTreeMap::new(),
+            timetable: Timetable::default(),
             unsettled: true,
             settle_at: Timestamp::NEVER,
             boundary: Timestamp::NEVER,

@@ -318,6 +318,7 @@ impl Site {
             return;
         }
         self.due_drains(now);
+        self.look_at_calendar(now);
         // What was to arrive by now may be late.
         self.windows_stale |= now >= self.boundary;
         loop {
@@ -339,7 +340,7 @@ impl Site {
         self.boundary =
             self.queues.iter().filter_map(|q| q.windows.next_boundary(now)).min().unwrap_or(Timestamp::NEVER);
         let next = self.coordinator.next_wakeup(now).into_iter().chain(drains).min();
-        self.settle_at = next.unwrap_or(Timestamp::NEVER).min(self.boundary);
+        self.settle_at = next.unwrap_or(Timestamp::NEVER).min(self.boundary).min(self.timetable.again());
     }
 
     pub(super) fn carry_out(&mut self, now: Timestamp, order: Order, effects: &mut Vec<Effect>) {

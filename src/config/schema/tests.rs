@@ -14,6 +14,12 @@ fn document(full: &str, value: &str) -> String {
         let own = needed.lines().filter(|line| !line.starts_with(&format!("{name} ="))).collect::<Vec<_>>().join("\n");
         return format!("[[{array}]]\n{own}\n{name} = {value}\n");
     }
+    if full.starts_with("calendar.") {
+        let days = !matches!(name, "days" | "dates" | "rrule");
+        let needed = [("queues", "'batch'"), ("zone", "'UTC'")].into_iter().chain(days.then_some(("days", "'daily'")));
+        let own = needed.filter(|(key, _)| *key != name).map(|(key, value)| format!("{key} = {value}\n"));
+        return format!("[queues.batch]\n[{table}]\n{}{name} = {value}\n", own.collect::<String>());
+    }
     let beside = match name {
         "parent" => "[queues.batch]\n",
         "queue" => "[queues.batch]\n",
@@ -68,7 +74,7 @@ fn the_table_has_every_key_of_the_reader() {
         let parts: Vec<&str> = full.split('.').collect();
         places.extend((1..parts.len()).map(|end| parts[..end].join(".")));
     }
-    for place in places.iter().filter(|place| *place != "queues") {
+    for place in places.iter().filter(|place| *place != "queues" && *place != "calendar") {
         let text = if let Some(array) = place.strip_suffix("[]") {
             format!("[[{array}]]\nxyzzyxyzzyxyzzy = 1\n")
         } else {

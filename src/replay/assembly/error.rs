@@ -69,6 +69,9 @@ pub enum AssemblyError {
     /// One thing in the configuration.
     #[error(transparent)]
     ConfigOne(#[from] ConfigError),
+    /// A calendar without a date at time 0.
+    #[error("the calendar needs `epoch` in [site]: the date and time at time 0, in UTC")]
+    NoEpoch,
     /// A queue that is not configured.
     #[error("{place} names the queue {queue}, which is not configured; there are: {known}")]
     UnknownQueue {

@@ -146,7 +146,9 @@ impl Assembly {
     /// Queues that start with the replay, in the order of the configuration.
     fn starting(&self) -> Vec<String> {
         let stopped = &self.scenario.settings.stopped;
-        let all = self.config.queues.values().map(|q| q.name.clone());
+        // The calendar starts its own.
+        let calendar = &self.config.calendar;
+        let all = self.config.queues.values().map(|q| q.name.clone()).filter(|name| !calendar.decides(name));
         if self.config.queues.is_empty() {
             return vec![ANONYMOUS_QUEUE.to_owned()];
         }
@@ -210,6 +212,11 @@ fn wants_places(scenario: &Scenario) -> bool {
 }
 
 impl Replay {
+    /// The site before anything happens.
+    pub fn site(&self) -> &Site {
+        &self.site
+    }
+
     /// One more that watches.
     pub fn watch(&mut self, observer: Box<dyn Observer>) {
         self.observers.push(observer);

@@ -128,6 +128,9 @@ fn site(a: &mut Assembly) -> Result<(), AssemblyError> {
     let (graph, properties) = a.graph.clone().ok_or(AssemblyError::Incomplete("resources"))?;
     // What jobs wait for is told to whom it may concern: a log of events.
     let options = SiteOptions { check_ledger: a.run.check, annotate: a.run.events.is_some() };
+    if !a.config.calendar.is_empty() {
+        a.config.calendar.origin = a.epoch.ok_or(AssemblyError::NoEpoch)?;
+    }
     let site = Site::new(graph, properties, Arc::new(a.config.clone()), options)?;
     for queue in a.config.queues.values() {
         let Members::Requires(names) = &queue.members else { continue };

@@ -5,6 +5,8 @@ use crate::base::{JobId, TargetSet};
 use crate::matcher::{Extent, Selection};
 use crate::replay::book::{JobState, NO_QUEUE};
 use crate::replay::clock::{Due, DueKind};
+use crate::replay::donations::Wanted;
+use crate::replay::workload::TraceJob;
 use crate::site::Effect;
 use std::sync::Arc;
 
@@ -37,7 +39,7 @@ impl Engine<'_> {
                 self.note(b'L', &donor, &targets);
                 let holders = self.running_on(&targets).into_iter().map(|s| self.workload.jobs()[s as usize].id);
                 let holders = holders.collect();
-                let wanted = self.site.queue_view(&donor).is_some_and(|q| q.jobs.pending > 0);
+                let wanted = self.wanted_in(&donor);
                 self.donations.started(now, &targets, (&donor, wanted), &recipient, holders);
             }
             Effect::DonationEnded { targets, donor, recipient, started, cancelled } => {
@@ -62,6 +64,7 @@ impl Engine<'_> {
             Effect::PlanDue { name, refused } => {
                 self.digest.entry(now, if refused.is_some() { b'R' } else { b'P' });
                 self.digest.text(&name);
+                self.donations.due(now);
                 self.switches.push((now, name, refused));
             }
             Effect::Inventory { targets, joined } => {
@@ -70,6 +73,25 @@ impl Engine<'_> {
                 self.inventory_changed(joined, &targets);
             }
         }
+    }
+
+    /// The jobs that wait in a queue; held ones wait for something else.
+    fn wanted_in(&self, queue: &str) -> Option<Wanted> {
+        if self.site.queue_view(queue).is_none_or(|q| q.jobs.pending == 0) {
+            return None;
+        }
+        let number = self.book.queues.iter().position(|q| **q == *queue)?;
+        let jobs = self.workload.jobs();
+        let pends = |s: &usize| {
+            usize::from(self.book.queue[*s]) == number
+                && self.site.job(jobs[*s].id).is_some_and(|j| j.state == crate::site::JobState::Pending)
+        };
+        let waiting = self.waiting().filter(pends).map(|s| &jobs[s]);
+        let both = |sum: Option<Wanted>, job: &TraceJob| {
+            let (since, nodes) = sum.map_or((job.submit, 0), |w| (w.since, w.nodes));
+            Some(Wanted { since: since.min(job.submit), nodes: nodes + u64::from(job.size) })
+        };
+        waiting.fold(None, both)
     }
 
     fn slot_of(&mut self, job: JobId) -> Option<usize> {

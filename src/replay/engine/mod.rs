@@ -191,6 +191,8 @@ pub struct Engine<'a> {
     next_job: usize,
     next_timed: usize,
     next_probe: usize,
+    /// When something last happened but by the site's own wish.
+    last_own: Timestamp,
     clock: Clock,
     book: Book,
     /// How many cores the last run of each job held.

@@ -1,7 +1,7 @@
 //! The loop over time.
 
 use super::{Broken, Engine, Intervention, Options, Outcome, ReplayError, Snapshot, Timed};
-use crate::base::{FastSet, TargetId, TargetSet, Timestamp};
+use crate::base::{Duration, FastSet, TargetId, TargetSet, Timestamp};
 use crate::graph::Graph;
 use crate::replay::audit::Audit;
 use crate::replay::book::{Book, JobState, NO_QUEUE};
@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 const IDLE_WAKEUPS: u32 = 10_000;
 /// How often it may do so at one instant: then it is a fault.
 const ROUNDS: u32 = 1_000;
+/// How long a calendar is followed for jobs that wait while nothing else happens.
+const CALENDAR_ALONE: Duration = Duration::from_secs(400 * 24 * 3600);
 /// Observers hear of progress after so many instants.
 const PROGRESS_EVERY: u64 = 1 << 10;
 
@@ -76,7 +78,10 @@ impl<'a> Engine<'a> {
         let cores = all.iter().map(|t| u64::from(target_cores[t.index()])).sum();
         Engine {
             audit: options.check.then(|| Audit::new(&graph)),
-            track_holders: options.check || options.start.len() != 1 || !timed.is_empty(),
+            track_holders: options.check
+                || options.start.len() != 1
+                || !timed.is_empty()
+                || !site.calendar().is_empty(),
             capacity: CapacityMeter { targets: all, cores, past: Vec::new() },
             site,
             workload,
@@ -87,6 +92,7 @@ impl<'a> Engine<'a> {
             next_job: 0,
             next_timed: 0,
             next_probe: 0,
+            last_own: Timestamp::ZERO,
             clock: Clock::default(),
             book,
             cores: vec![0; jobs],
@@ -159,6 +165,9 @@ impl<'a> Engine<'a> {
                 return Err(ReplayError::Stuck { at, rounds });
             }
             self.now = at;
+            if !by_wakeup {
+                self.last_own = at;
+            }
             let before = self.digest.value();
             self.instant();
             if let Some(error) = self.failed.take() {
@@ -239,8 +248,19 @@ impl<'a> Engine<'a> {
         match (own, wakeup) {
             (Some(own), Some(wakeup)) if wakeup < own => Some((wakeup, true)),
             (Some(own), _) => Some((own, false)),
-            (None, wakeup) => wakeup.map(|at| (at, true)),
+            (None, wakeup) => wakeup.filter(|at| self.goes_on(*at)).map(|at| (at, true)),
         }
+    }
+
+    /// Whether the replay goes on where only the site wants to be looked at. A calendar goes on for ever: it is followed
+    /// to the time that was asked for; else while jobs wait or targets move, and not much longer than a year.
+    fn goes_on(&self, at: Timestamp) -> bool {
+        if self.site.turns().is_empty() || !self.options.until.is_never() {
+            return true;
+        }
+        let counts = self.site.counts();
+        let waits = counts.pending + counts.held > 0 || !self.site.coordinator().leaving_targets().is_empty();
+        waits && at <= self.last_own + CALENDAR_ALONE
     }
 
     /// All that happens at `now`.
@@ -419,10 +439,12 @@ impl<'a> Engine<'a> {
             self.broken.push(Broken { at: self.now, invariant: Invariant::I6, text });
         }
         let end = if self.options.until.is_never() { self.now } else { self.options.until };
+        self.donations.close(end);
         let report = Report {
             total,
             queues,
-            donations: self.donations.figures(end),
+            donations: self.donations.figures(),
+            switches: self.donations.switches(&self.switches),
             forecast: self.measure.as_ref().map(|m| m.figures(&self.book)),
             passes: self.passes,
             invariants: InvariantFigures {

@@ -5,7 +5,7 @@
 //! Does not change the machine.
 
 use crate::base::Timestamp;
-use crate::config::{Config, Members, QueueConfig, ResourceConfig};
+use crate::config::{Calendar, Config, Members, QueueConfig, ResourceConfig};
 use crate::site::state::ANONYMOUS;
 use crate::site::{Configure, Effect, EventError, Site};
 use indexmap::IndexMap;
@@ -59,7 +59,12 @@ impl Site {
             self.queue_remove(now, &name, new.pending.as_ref(), effects)?;
         }
         let resource = self.config.resource.clone();
-        self.config = Arc::new(Config { resource, ..new.config.clone() });
+        let old = self.config.clone();
+        let calendar = Calendar { origin: old.calendar.origin, entries: new.config.calendar.entries.clone() };
+        self.config = Arc::new(Config { resource, calendar, ..new.config.clone() });
+        if self.config.calendar != old.calendar {
+            self.calendar_changed(now, &old.calendar);
+        }
         Ok(())
     }
 }

@@ -11,6 +11,7 @@
 //! online|offline|undrain TARGETS   drain TARGETS [AT]   add HOST   drop TARGETS   found ID QUEUE TARGETS   recovered
 //! ```
 
+mod calendar;
 mod jobs;
 mod ledger;
 mod moves;
