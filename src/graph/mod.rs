@@ -30,6 +30,7 @@ mod jgf;
 mod multiply;
 mod names;
 mod numbers;
+mod paths;
 mod properties;
 mod r;
 mod ranks;
