@@ -80,12 +80,22 @@ struct Setup {
     take: bool,
     horizon: u8,
     parent: Option<u8>,
+    boost: i8,
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
     let parent = prop_oneof![6 => Just(None), 1 => (0u8..4).prop_map(Some)];
-    (prop_oneof![2 => Just(0u8), 2 => any::<u8>()], 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent).prop_map(
-        |(mask, policy, precedence, take, horizon, parent)| Setup { mask, policy, precedence, take, horizon, parent },
+    let boost = prop_oneof![3 => Just(0i8), 1 => Just(-20i8), 1 => Just(7i8)];
+    (prop_oneof![2 => Just(0u8), 2 => any::<u8>()], 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent, boost).prop_map(
+        |(mask, policy, precedence, take, horizon, parent, boost)| Setup {
+            mask,
+            policy,
+            precedence,
+            take,
+            horizon,
+            parent,
+            boost,
+        },
     )
 }
 
@@ -129,7 +139,10 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// A few queues to begin with, all targets up, two of the queues started.
 fn prelude() -> Vec<Op> {
-    let setup = |mask, policy, precedence, take, parent| Setup { mask, policy, precedence, take, horizon: 0, parent };
+    let setup = |mask, policy, precedence, take, parent: Option<u8>| {
+        let boost = if parent.is_some() { 7 } else { 0 };
+        Setup { mask, policy, precedence, take, horizon: 0, parent, boost }
+    };
     vec![
         Op::Create(0, setup(0, 1, 0, false, None)),
         Op::Create(1, setup(0b111, 3, 1, false, None)),
@@ -159,6 +172,7 @@ fn queue_config(n: u8, setup: &Setup) -> QueueConfig {
     settings.precedence = i32::from(setup.precedence);
     settings.horizon = ["strict", "soft", "off"][setup.horizon as usize].parse().expect("a horizon");
     settings.overlap = if setup.take { "take" } else { "refuse" }.parse().expect("an overlap");
+    policy.priority_boost = setup.boost.into();
     let hosts: Vec<String> = (0..NODES).filter(|t| setup.mask >> t & 1 == 1).map(|t| format!("node{t}")).collect();
     let members = if setup.parent.is_some() || hosts.is_empty() {
         Members::All
@@ -266,10 +280,10 @@ impl Machine {
             }
         }
         self.step()?;
-        let calm = matches!(
-            op,
-            Op::Submit { priority: 0..=8, .. } | Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake
-        );
+        let calm = match op {
+            Op::Submit { queue, priority: 0..=8, .. } => !self.boosts(*queue),
+            op => matches!(op, Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake),
+        };
         if calm && quiet && self.quiet() && self.now < first_end {
             self.kept(&before)?;
         }
@@ -417,11 +431,17 @@ impl Machine {
         Ok(())
     }
 
+    /// Whether jobs of a queue go before those of the common priority.
+    fn boosts(&self, queue: u8) -> bool {
+        let config = self.site.queue_config(&queue_name(queue));
+        config.is_none_or(|c| c.policy.priority_boost > 0)
+    }
+
     /// The planned starts that must not move later: all under conservative-compress, that of the head under easy.
     fn promises(&self) -> BTreeMap<JobId, Timestamp> {
         // A submission at the common priority overtakes those that were put below it.
         let common = |p: Priority| p >= Priority(16);
-        let planned = self.site.all_jobs().filter(|j| !j.planned.is_never() && common(j.priority));
+        let planned = self.site.all_jobs().filter(|j| !j.planned.is_never() && common(self.site.order_priority(j)));
         let firm = planned.filter(|j| {
             let name = self.site.queue_name(j.home).map(|n| n.to_string()).unwrap_or_default();
             let policy = self.site.queue_config(&name).map(|c| c.policy.scheduler.queue_policy);
@@ -479,7 +499,7 @@ impl Machine {
                 vec![Event::Submit(Box::new(Submission {
                     id,
                     queue: Some(queue_name(*queue)).filter(|_| *limit != 1),
-                    priority: Priority(if *priority > 8 { 16 + u32::from(*priority) } else { 16 }),
+                    priority: Priority(if *priority > 8 { 16 + i64::from(*priority) } else { 16 }),
                     userid: 1000,
                     limit: Some(Duration::from_secs((*limit).into())),
                     request: Ok(request(*shape, (*nodes).into())),

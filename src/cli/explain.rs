@@ -112,7 +112,11 @@ fn job_text(state: &State, report: &JobReport) -> String {
         writeln!(text, "Job {} of user {} in queue {}{home}: {}", job.id, job.userid, report.queue, job.state.word());
     let limit =
         if job.limit.is_infinite() { "unlimited".to_owned() } else { crate::formats::duration::format(job.limit) };
-    let _ = writeln!(text, "Submitted    {}, priority {}, limit {limit}", when(job.submitted, epoch), job.priority);
+    let priority = match report.order.0 - job.priority.0 {
+        0 => job.priority.to_string(),
+        boost => format!("{} ({} and {boost:+} of its queue)", report.order, job.priority),
+    };
+    let _ = writeln!(text, "Submitted    {}, priority {priority}, limit {limit}", when(job.submitted, epoch));
     if !job.started.is_never() {
         let _ = writeln!(text, "Started      {}", when(job.started, epoch));
     }
@@ -253,6 +257,7 @@ fn job_json(state: &State, report: &JobReport) -> Value {
         "state": job.state.word(),
         "user": job.userid,
         "priority": job.priority.0,
+        "order_priority": report.order.0,
         "limit_s": if job.limit.is_infinite() { Value::Null } else { json!(job.limit.secs_f64()) },
         "submitted": json_time(job.submitted),
         "started": json_time(job.started),
@@ -323,15 +328,13 @@ fn queue_text(state: &State, report: &QueueReport) -> String {
     let (view, epoch, graph) = (&report.view, state.epoch, state.site.graph());
     let mut text = String::new();
     let on = |yes, word: &str, other: &str| if yes { word.to_owned() } else { other.to_owned() };
-    let parent = view.parent.as_ref().map_or(String::new(), |p| format!(", virtual, in {p}"));
-    let _ = writeln!(
-        text,
-        "Queue {}: {}, {}, {}{parent}",
-        view.name,
-        on(view.enabled, "enabled", "disabled"),
-        on(view.started, "started", "stopped"),
-        on(view.claiming, "claiming", "claiming nothing")
-    );
+    let claims = match &view.parent {
+        Some(parent) if view.parent_stopped => format!("virtual, in {parent}, blocked: parent is stopped"),
+        Some(parent) => format!("virtual, in {parent}"),
+        None => on(view.claiming, "claiming", "claiming nothing"),
+    };
+    let (enabled, started) = (on(view.enabled, "enabled", "disabled"), on(view.started, "started", "stopped"));
+    let _ = writeln!(text, "Queue {}: {enabled}, {started}, {claims}", view.name);
     let counts = [
         ("members", &view.members),
         ("owned", &view.owned),
@@ -386,6 +389,7 @@ fn queue_json(state: &State, report: &QueueReport) -> Value {
         "disable_reason": view.disable_reason,
         "started": view.started,
         "stop_reason": view.stop_reason,
+        "blocked": view.blocked_by(),
         "claiming": view.claiming,
         "nodes": {
             "members": hosts(graph, &view.members),

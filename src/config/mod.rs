@@ -20,6 +20,7 @@ mod scheduler;
 
 mod error;
 mod parse;
+mod people;
 mod policy;
 mod reader;
 
@@ -27,9 +28,10 @@ pub use calendar::Calendar;
 pub(crate) use error::nearest;
 pub use error::{ConfigError, ConfigErrors};
 
+pub use people::People;
 pub use resource::{PoolConfig, ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};
-pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig};
+pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig, UserLimits};
 
 #[cfg(test)]
 #[path = "schema/tests.rs"]

@@ -205,8 +205,12 @@ fn schedulers_agree(site: &Site, found: &mut Vec<Violation>) {
         for waits in scheduler.waiting() {
             n += 1;
             waiting.insert(waits.job.id, queue.id);
-            let here = site.job(waits.job.id).is_some_and(|j| j.in_scheduler && j.home == queue.id);
-            if !here {
+            let job = site.job(waits.job.id);
+            if let Some(job) = job.filter(|j| site.order_priority(j) != waits.job.priority) {
+                let (is, should) = (waits.job.priority, site.order_priority(job));
+                push(found, Invariant::I6, format!("job {} waits with priority {is}, should with {should}", job.id));
+            }
+            if !job.is_some_and(|j| j.in_scheduler && j.home == queue.id) {
                 let text = format!("job {} waits in the scheduler of queue {} alone", waits.job.id, queue.name);
                 push(found, Invariant::I6, text);
             }

@@ -136,9 +136,10 @@ impl Site {
         freed.extend(unknown.iter());
         let job = self.jobs.job_mut(slot);
         (job.started, job.limit, job.holding, job.why) = (found.started, found.limit, index, Why::Nothing);
+        let job = self.jobs.job(slot);
         let request = JobRequest {
             id: found.id,
-            priority: job.priority,
+            priority: self.order_priority(job),
             submitted: job.submitted,
             limit: found.limit,
             request: found.request.clone(),

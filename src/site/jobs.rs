@@ -7,6 +7,7 @@ use super::error::EventError;
 use super::event::{Denial, Effect, Outcome, Submission};
 use super::history::{History, Note};
 use super::job::{FIRST_RESERVED_ID, HoldingKind, Job, JobState, NO_HOLDING, Why};
+use super::rules::Place;
 use super::state::Site;
 use super::violation::{Invariant, Violation};
 use crate::base::{Duration, JobId, Priority, QueueId, TargetSet, Timestamp};
@@ -79,13 +80,19 @@ impl Site {
         let request = s.request.as_ref().map_err(|reason| Denial::Reason(reason.clone()))?;
         let asked = s.limit.filter(|limit| *limit > Duration::ZERO);
         let limit = asked.or(queue.rules.default_duration).unwrap_or(Duration::INFINITE);
-        queue.rules.admit(s.userid, limit, request)?;
+        queue.rules.admit(&Place::of(&queue.name, &self.config), s.userid, limit, request)?;
         Ok(limit)
     }
 
     /// The queue whose scheduler serves the jobs of a queue.
     pub(super) fn home(&self, queue: QueueId) -> QueueId {
         self.queue(queue).parent.unwrap_or(queue)
+    }
+
+    /// What a job's place in the order of its scheduler goes by: its priority, and the boost of its queue.
+    pub fn order_priority(&self, job: &Job) -> Priority {
+        let boost = self.queues.get(job.queue.index()).map_or(0, |q| q.config.policy.priority_boost);
+        Priority(job.priority.0 + i64::from(boost))
     }
 
     /// Gives a pending job to its scheduler, or lets it wait for its virtual queue to be started.
@@ -97,9 +104,9 @@ impl Site {
         }
         let Some(request) = job.request.clone() else { return };
         job.in_scheduler = true;
-        let home = job.home;
-        let alloc =
-            JobRequest { id: job.id, priority: job.priority, submitted: job.submitted, limit: job.limit, request };
+        let job = self.jobs.job(slot);
+        let (home, priority) = (job.home, self.order_priority(job));
+        let alloc = JobRequest { id: job.id, priority, submitted: job.submitted, limit: job.limit, request };
         self.queue_mut(home).waiting += 1;
         self.tell(now, home, Input::Alloc(alloc), effects);
     }
@@ -158,8 +165,9 @@ impl Site {
             let Some(slot) = self.jobs.slot(*id) else { continue };
             let job = self.jobs.job_mut(slot);
             job.priority = *priority;
+            let job = self.jobs.job(slot);
             if job.in_scheduler {
-                told.push((job.home, (*id, *priority)));
+                told.push((job.home, (*id, self.order_priority(job))));
             }
         }
         told.sort_by_key(|(queue, _)| *queue);
@@ -225,7 +233,8 @@ impl Site {
             return Err(format!("the queue is disabled: {}", queue.disable_reason));
         }
         let Some(request) = &job.request else { return Ok(()) };
-        queue.rules.admit(job.userid, job.limit, request).map_err(|denial| denial.to_string())
+        let place = Place::of(&queue.name, &self.config);
+        queue.rules.admit(&place, job.userid, job.limit, request).map_err(|denial| denial.to_string())
     }
 
     /// Moves a waiting job to another queue, where it is pending.
@@ -297,7 +306,7 @@ impl Site {
     /// can be pending beside it. No pass comes between the release and the new report, so nothing is free meanwhile.
     fn rename_holding(&mut self, now: Timestamp, slot: u32, effects: &mut Vec<Effect>) {
         let job = self.jobs.job(slot);
-        let (id, priority, submitted) = (job.id, job.priority, job.submitted);
+        let (id, priority, submitted) = (job.id, self.order_priority(job), job.submitted);
         let index = self.jobs.part(slot);
         let holding = self.jobs.holding(index);
         if holding.quarantined {
@@ -465,6 +474,9 @@ impl std::fmt::Display for Denial {
             Denial::NoQueue => f.write_str("no queue is named, and there is no default queue"),
             Denial::Disabled(reason) if reason.is_empty() => f.write_str("the queue is disabled"),
             Denial::Disabled(reason) => write!(f, "the queue is disabled: {reason}"),
+            Denial::Access { queue, user, key, allowed } => {
+                write!(f, "user {user} may not submit to queue {queue}: {key} lets in {allowed}")
+            }
             Denial::Limit { limit, asked, allowed } => write!(f, "{limit}: asked {asked}, allowed {allowed}"),
             Denial::DuplicateId => f.write_str("the job id is taken"),
             Denial::Reason(reason) => reason.fmt(f),

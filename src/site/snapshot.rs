@@ -347,7 +347,7 @@ impl Site {
             let hello = HelloJob {
                 job: JobRequest {
                     id: holding.name,
-                    priority: job.priority,
+                    priority: self.order_priority(job),
                     submitted: job.submitted,
                     limit: holding.limit,
                     request: holding.request.clone(),

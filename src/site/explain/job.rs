@@ -1,7 +1,7 @@
 //! Why a job waits, who is in its way, and when that changes.
 
 use super::Blocker;
-use crate::base::{JobId, TargetId, TargetSet, Timestamp};
+use crate::base::{JobId, Priority, TargetId, TargetSet, Timestamp};
 use crate::coordinator::Ownership;
 use crate::matcher::Reason;
 use crate::site::forecast::{Forecast, Span, Usage};
@@ -43,6 +43,8 @@ pub struct JobReport {
     pub home: Option<Arc<str>>,
     /// Why it stands where it stands.
     pub why: Why,
+    /// What its place in the order goes by: its priority, and the boost of its queue.
+    pub order: Priority,
     /// How many jobs are before it in the order of its scheduler; `None` if it is in none.
     pub ahead: Option<usize>,
     /// Where the targets are that could serve it; empty unless it waits.
@@ -73,6 +75,7 @@ impl Site {
             queue: known.map_or_else(|| "none".into(), |q| q.name.clone()),
             home: known.filter(|_| job.home != job.queue).map(|_| self.queue(job.home).name.clone()),
             why,
+            order: self.order_priority(job),
             ahead: scheduler.and_then(|s| s.waiting().position(|w| w.job.id == id)),
             places,
             changes: self.first_change(&blockers),
@@ -130,19 +133,25 @@ impl Site {
                 }
                 _ => {}
             },
-            Why::Denied(denial) => {
-                if let Denial::Limit { limit, asked, allowed } = &**denial {
+            Why::Denied(denial) => match &**denial {
+                Denial::Limit { limit, asked, allowed } => {
                     blockers.push(Blocker::Limit(limit.clone(), asked.clone(), allowed.clone()));
                 }
-            }
+                Denial::Access { user, key, allowed, .. } => {
+                    blockers.push(Blocker::Limit(key.clone(), format!("user {user}"), allowed.clone()));
+                }
+                Denial::UnknownQueue(_) | Denial::NoQueue | Denial::Disabled(_) | Denial::DuplicateId => {}
+                Denial::Reason(_) => {}
+            },
             Why::Held(_) | Why::Nothing => {}
         }
         if places.is_empty() {
             return blockers;
         }
-        for id in [job.queue, job.home] {
+        let queues = [Some(job.queue), Some(job.home).filter(|home| *home != job.queue)];
+        for id in queues.into_iter().flatten() {
             let queue = self.queue(id);
-            if !queue.started && !queue.removed && !blockers.iter().any(|b| matches!(b, Blocker::Stopped(..))) {
+            if !queue.started && !queue.removed {
                 blockers.push(Blocker::Stopped(queue.name.clone(), queue.stop_reason.clone()));
             }
         }
