@@ -223,7 +223,8 @@ fn submissions_to_a_virtual_queue_go_by_its_own_switch() {
     bed.tell(Event::QueueDisable { queue: "standby".to_owned(), reason: String::new() });
     Ask::new(3, "standby").submit(&mut bed);
     assert_eq!(bed.state(3), JobState::Denied);
-    let mode = StartMode { take: false, group: Some(sluice::site::GroupMode { min: None, give_up: site_kit::at(9) }) };
+    let group = sluice::site::GroupMode { min: None, give_up: site_kit::at(9) };
+    let mode = StartMode { group: Some(group), ..StartMode::default() };
     let error = bed.try_tell(Event::QueueStart { queue: "standby".to_owned(), mode }).unwrap_err();
     assert!(error.to_string().contains("standby"), "{error}");
 }
