@@ -6,7 +6,7 @@ use super::query::{self, StateArgs, answer, hosts, json_span, json_time, more, n
 use crate::graph::Graph;
 use crate::replay::state::State;
 use crate::replay::words;
-use crate::site::{Blocker, JobReport, Note, Place, QueueReport, TargetReport, Usage};
+use crate::site::{Blocker, Counted, HeldBack, JobReport, Note, Place, QueueReport, Span, TargetReport, Usage};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -109,7 +109,7 @@ fn job_text(state: &State, report: &JobReport) -> String {
     let mut text = String::new();
     let home = report.home.as_ref().map_or(String::new(), |h| format!(" (scheduled by {h})"));
     let _ =
-        writeln!(text, "Job {} of user {} in queue {}{home}: {}", job.id, job.userid, report.queue, job.state.word());
+        writeln!(text, "Job {} of user {} in queue {}{home}: {}", job.id, report.user, report.queue, job.state.word());
     let limit =
         if job.limit.is_infinite() { "unlimited".to_owned() } else { crate::formats::duration::format(job.limit) };
     let priority = match report.order.0 - job.priority.0 {
@@ -203,7 +203,33 @@ fn blocker_text(blocker: &Blocker, graph: &Graph, epoch: Option<i64>) -> String 
             format!("queue {queue} waits for all its nodes at once, until {}", when(*until, epoch))
         }
         Blocker::Limit(limit, asked, allowed) => format!("limit {limit}: asked {asked}, allowed {allowed}"),
+        Blocker::UserLimit { held, until } => user_limit_text(held, *until, epoch),
     }
+}
+
+/// Who counts against a limit of a user: those that run, and those that wait before the job.
+fn user_limit_text(held: &HeldBack, until: Span, epoch: Option<i64>) -> String {
+    let HeldBack { limit, allowed, user, counted } = held;
+    let list = |runs: bool| {
+        let mine: Vec<&Counted> = counted.iter().filter(|c| c.runs == runs).collect();
+        let names: Vec<String> = mine.iter().take(SHOWN).map(|c| format!("{} ({})", c.job, count(c.nodes))).collect();
+        let more = if mine.len() > SHOWN { format!(" and {} more", mine.len() - SHOWN) } else { String::new() };
+        names.join(", ") + &more
+    };
+    let mut text = format!("limit {limit} allows user {user} {allowed}");
+    for (runs, word) in [(true, "running"), (false, "waiting before it")] {
+        if counted.iter().any(|c| c.runs == runs) {
+            let _ = write!(text, "; {word}: job {}", list(runs));
+        }
+    }
+    if !until.worst.is_never() {
+        let _ = write!(text, "; the first ends {}", span(until, epoch));
+    }
+    text
+}
+
+fn count(nodes: u64) -> String {
+    if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
 }
 
 fn blocker_json(blocker: &Blocker, graph: &Graph) -> Value {
@@ -229,6 +255,14 @@ fn blocker_json(blocker: &Blocker, graph: &Graph) -> Value {
         Blocker::Group(queue, until) => json!({"kind": "group", "queue": queue, "until": json_time(*until)}),
         Blocker::Limit(limit, asked, allowed) => {
             json!({"kind": "limit", "limit": limit, "asked": asked, "allowed": allowed})
+        }
+        Blocker::UserLimit { held, until } => {
+            let counted: Vec<Value> =
+                held.counted.iter().map(|c| json!({"job": c.job.0, "running": c.runs, "nodes": c.nodes})).collect();
+            json!({
+                "kind": "user-limit", "limit": held.limit, "allowed": held.allowed, "user": held.user,
+                "counted": counted, "until": json_span(*until),
+            })
         }
     }
 }

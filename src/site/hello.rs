@@ -60,6 +60,7 @@ impl Site {
             userid: found.userid,
             priority: found.priority,
             submitted: found.submitted,
+            late: None,
             limit: found.limit,
             planned: Timestamp::NEVER,
             started: found.started,
@@ -140,7 +141,7 @@ impl Site {
         let request = JobRequest {
             id: found.id,
             priority: self.order_priority(job),
-            submitted: job.submitted,
+            submitted: job.in_order_from(),
             limit: found.limit,
             request: found.request.clone(),
         };

@@ -159,11 +159,15 @@ impl Site {
         queue.rules = Rules::of(&config.policy);
         let policy = config.policy.scheduler.clone();
         let other_policy = queue.config.policy.scheduler != policy;
+        let other_user_limits = queue.config.policy.limits.user != config.policy.limits.user;
         let other_boost = queue.config.policy.priority_boost != config.policy.priority_boost;
         queue.config = config;
         let name = queue.name.clone();
         if other_boost {
             self.boost(now, id, effects);
+        }
+        if other_user_limits {
+            self.other_user_limits(now, id, effects);
         }
         if parent.is_none() {
             if other_policy {

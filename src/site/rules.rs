@@ -62,6 +62,15 @@ impl Asked {
     }
 }
 
+/// The most nodes that a request may get: of slots anywhere a node each; `None`: there is no bound.
+pub(super) fn most_nodes(request: &Request) -> Option<u64> {
+    let count = match &request.shape {
+        Shape::Whole { nodes, .. } | Shape::Nodes { nodes, .. } => nodes,
+        Shape::Slots { slots, .. } => slots,
+    };
+    Some(count.max()?.saturating_mul(request.shared.places()))
+}
+
 impl Rules {
     /// The rules that a queue's policy sets.
     pub fn of(policy: &PolicyConfig) -> Self {

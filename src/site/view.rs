@@ -151,6 +151,9 @@ impl Site {
         {
             return Some(Why::Reason(Box::new(reason)));
         }
+        if let Some(reason) = self.user_limit(job) {
+            return Some(Why::Reason(Box::new(reason)));
+        }
         if job.state == JobState::Pending && !job.in_scheduler {
             let text = format!("queue {} is stopped", self.queue(job.queue).name);
             return Some(Why::Held(text.into()));

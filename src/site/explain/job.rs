@@ -37,6 +37,8 @@ pub enum Place {
 pub struct JobReport {
     /// The job as the site knows it, with what was said about it so far.
     pub job: Job,
+    /// Who submitted it: name and number, or the number.
+    pub user: String,
     /// The queue that it was submitted to.
     pub queue: Arc<str>,
     /// The queue whose scheduler serves it, if that is another.
@@ -72,6 +74,7 @@ impl Site {
         let held = self.selection(id).map(|s| s.target_set()).unwrap_or_default();
         Some(JobReport {
             job: job.clone(),
+            user: self.config.people.called(job.userid),
             queue: known.map_or_else(|| "none".into(), |q| q.name.clone()),
             home: known.filter(|_| job.home != job.queue).map(|_| self.queue(job.home).name.clone()),
             why,
@@ -145,6 +148,11 @@ impl Site {
             },
             Why::Held(_) | Why::Nothing => {}
         }
+        if let Some(held) = self.held_back(job.id) {
+            let runs = held.counted.iter().filter(|c| c.runs).filter_map(|c| Some(self.job(c.job)?.holding));
+            let until = runs.map(|h| self.holding_span(h, usage)).reduce(Span::earlier).unwrap_or(Span::NEVER);
+            blockers.push(Blocker::UserLimit { held, until });
+        }
         if places.is_empty() {
             return blockers;
         }
@@ -158,7 +166,9 @@ impl Site {
         if let Some((_, group)) = self.coordinator.groups().find(|(_, g)| g.queue == job.home) {
             blockers.push(Blocker::Group(self.queue(job.home).name.clone(), group.request.give_up));
         }
-        for (place, targets) in places {
+        // What holds the nodes is in the way of a job only that stands in the order.
+        let in_order = job.in_scheduler || !blockers.iter().any(|b| matches!(b, Blocker::UserLimit { .. }));
+        for (place, targets) in places.iter().filter(|_| in_order) {
             match place {
                 Place::Held => blockers.extend(self.holders(targets, usage)),
                 Place::Elsewhere(queue) => {
@@ -272,7 +282,9 @@ impl Blocker {
     /// When it should change; never, if nobody knows.
     pub fn changes(&self) -> Timestamp {
         match self {
-            Blocker::Job { until, .. } | Blocker::Donation { first: until, .. } => until.worst,
+            Blocker::Job { until, .. } | Blocker::Donation { first: until, .. } | Blocker::UserLimit { until, .. } => {
+                until.worst
+            }
             Blocker::Reservation { at, .. } | Blocker::Switch { at, .. } | Blocker::Group(_, at) => *at,
             Blocker::Drain { at, .. } => at.unwrap_or(Timestamp::NEVER),
             Blocker::Ahead(_) | Blocker::Queue { .. } | Blocker::Offline(_) => Timestamp::NEVER,

@@ -47,6 +47,7 @@ impl Site {
             hash.number(job.id.0);
             hash.number(u64::from(job.queue.0));
             hash.number(job.priority.0 as u64);
+            hash.number(job.in_order_from().micros() as u64);
             hash.number(job.limit.micros() as u64);
             hash.number(job.started.micros() as u64);
             hash.number(u64::from(slot) << 8 | state_number(job.state));
