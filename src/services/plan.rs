@@ -158,7 +158,8 @@ impl Choice<'_> {
             open.push(best?);
         }
         while let Some(id) = open.pop() {
-            if !closure.insert(id) {
+            // What runs was given what it requires when it was started.
+            if !closure.insert(id) || self.running().contains(&id) {
                 continue;
             }
             let unit = self.registry.unit(id);

@@ -7,18 +7,13 @@ use std::path::Path;
 
 const TINY: &str = r#"
 [graph]
-nodes = 2
-cores-per-node = 1
+uniform = { nodes = 2, cores = 1 }
 
 [queues.batch]
 hosts = "all"
 
 [[workload]]
-kind = "jobs"
-[[workload.jobs]]
-submit = 0
-nodes = 1
-run = 10
+jobs = [{ at = 0, nodes = 1, run = 10 }]
 "#;
 
 fn scenario(text: &str) -> Scenario {

@@ -26,7 +26,7 @@ fn plan(registry: &Registry, wanted: &Wanted) -> String {
 #[test]
 fn a_fragment_says_what_is_wrong_with_it() {
     let cases = [
-        ("[[services]]\nprovides = [\"a\"]", "s.toml:1:3: services[0]: expected a name, found none"),
+        ("[[services]]\nprovides = [\"a\"]", "s.toml:1:1: services[0]: expected a name, found none"),
         ("[[services]]\nname = \"a\"\nneed = []", "s.toml:3:1: services[0]: unknown key `need` (did you mean `needs`?)"),
         ("[[services]]\nname = \"a\"\nranks = \">x\"", "s.toml:3:9: services[0].ranks: expected a rank after < or >, found \"x\""),
         ("[[services]]\nname = \"a\"\ndisabled = 1", "s.toml:3:12: services[0].disabled: expected true or false, found an integer"),
