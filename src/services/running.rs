@@ -181,7 +181,7 @@ impl Running {
             let required = |id: UnitId| {
                 let rule = &self.registry.unit(id).rule;
                 let by = |other: &UnitId| stop.contains(other) && self.requires(*other, rule);
-                running.iter().any(by) && !rest.iter().any(|other| *other != id && self.requires(*other, rule))
+                running.iter().any(by) && !rest.iter().any(|other| *other != id && self.uses(*other, rule))
             };
             let idle = |id: &&UnitId| !self.asked.contains(id) && self.loaded.contains(id) && required(**id);
             let Some(more) = rest.iter().find(idle) else { break };
@@ -192,6 +192,11 @@ impl Running {
 
     fn requires(&self, id: UnitId, rule: &super::Rule) -> bool {
         self.registry.unit(id).rule.requires.iter().any(|name| rule.serves(name))
+    }
+
+    /// Whether one requires or needs what another provides.
+    fn uses(&self, id: UnitId, rule: &super::Rule) -> bool {
+        self.requires(id, rule) || self.registry.unit(id).rule.needs.iter().any(|name| rule.serves(name))
     }
 
     /// Takes over what was started and stopped.
