@@ -209,8 +209,7 @@ fn show(name: &str, as_json: bool, registry: &Registry) -> Result<(), Failure> {
     let rule = registry.find(name).map(|id| &registry.unit(id).rule).or_else(|| registry.rule_of(name));
     let rule = rule.filter(|rule| registry.find(name).is_some() || rule.name == name);
     if standings.is_empty() && rule.is_none() {
-        let unknown =
-            PlanError::Unknown { service: name.to_owned(), by: String::new(), near: registry.near(name) };
+        let unknown = PlanError::Unknown { service: name.to_owned(), by: String::new(), near: registry.near(name) };
         return Err(unknown.into());
     }
     let first = standings.iter().find(|(_, unfit)| unfit.is_none()).map(|(id, _)| registry.unit(*id).name());

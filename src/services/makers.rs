@@ -63,10 +63,8 @@ impl<A, E> Makers<A, E> {
         } else {
             let module = unit.rule.module.as_ref().unwrap_or(&unit.template);
             let maker = self.compiled_in.iter().find(|(name, _)| name == module);
-            let (_, make) = maker.ok_or_else(|| BuildError::NotCompiledIn {
-                place: unit.rule.place.clone(),
-                module: module.clone(),
-            })?;
+            let (_, make) = maker
+                .ok_or_else(|| BuildError::NotCompiledIn { place: unit.rule.place.clone(), module: module.clone() })?;
             make(program, instance)
         };
         let problem = |problem| BuildError::Make { service: unit.name().to_owned(), problem: Box::new(problem) };

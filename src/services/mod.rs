@@ -37,4 +37,3 @@ pub use plan::{Left, Plan, PlanError, Wanted};
 pub use registry::{Registry, Unit, UnitId};
 pub use rule::{Conditions, Ranks, Rule, Surroundings};
 pub use running::{Change, ChangeError, Running};
-

@@ -212,7 +212,9 @@ impl Registry {
     pub fn near(&self, name: &str) -> String {
         let names = self.units.iter().flat_map(|u| std::iter::once(&u.rule.name).chain(&u.rule.provides));
         let rules = self.rules.iter().map(|r| &r.name);
-        nearest(name, names.chain(rules).map(String::as_str)).map(|n| format!(" (did you mean {n}?)")).unwrap_or_default()
+        nearest(name, names.chain(rules).map(String::as_str))
+            .map(|n| format!(" (did you mean {n}?)"))
+            .unwrap_or_default()
     }
 }
 

@@ -126,11 +126,8 @@ impl Running {
     /// # Errors
     /// It does not provide that or cannot run, or the old one is in use for something that it does not provide.
     pub fn swap(&self, service: &str, name: &str) -> Result<Change, ChangeError> {
-        let unknown = || PlanError::Unknown {
-            service: name.to_owned(),
-            by: String::new(),
-            near: self.registry.near(name),
-        };
+        let unknown =
+            || PlanError::Unknown { service: name.to_owned(), by: String::new(), near: self.registry.near(name) };
         let new = self.registry.find(name).ok_or_else(unknown)?;
         if !self.registry.unit(new).rule.serves(service) {
             return Err(ChangeError::Other { name: name.to_owned(), service: service.to_owned() });

@@ -27,14 +27,20 @@ fn plan(registry: &Registry, wanted: &Wanted) -> String {
 fn a_fragment_says_what_is_wrong_with_it() {
     let cases = [
         ("[[services]]\nprovides = [\"a\"]", "s.toml:1:1: services[0]: expected a name, found none"),
-        ("[[services]]\nname = \"a\"\nneed = []", "s.toml:3:1: services[0]: unknown key `need` (did you mean `needs`?)"),
-        ("[[services]]\nname = \"a\"\nranks = \">x\"", "s.toml:3:9: services[0].ranks: expected a rank after < or >, found \"x\""),
-        ("[[services]]\nname = \"a\"\ndisabled = 1", "s.toml:3:12: services[0].disabled: expected true or false, found an integer"),
-        ("[a]\npriority = 1", "s.toml:1:1: a: there is no service \"a\" to change"),
         (
-            "[[services]]\nname = \"a\"\n[alternatives]\nx = \"a\"",
-            "s.toml:4:1: alternatives: a does not provide x",
+            "[[services]]\nname = \"a\"\nneed = []",
+            "s.toml:3:1: services[0]: unknown key `need` (did you mean `needs`?)",
         ),
+        (
+            "[[services]]\nname = \"a\"\nranks = \">x\"",
+            "s.toml:3:9: services[0].ranks: expected a rank after < or >, found \"x\"",
+        ),
+        (
+            "[[services]]\nname = \"a\"\ndisabled = 1",
+            "s.toml:3:12: services[0].disabled: expected true or false, found an integer",
+        ),
+        ("[a]\npriority = 1", "s.toml:1:1: a: there is no service \"a\" to change"),
+        ("[[services]]\nname = \"a\"\n[alternatives]\nx = \"a\"", "s.toml:4:1: alternatives: a does not provide x"),
         (
             "[[services]]\nname = \"a\"\nrequires = [\"b@\"]",
             "s.toml:1:1: a.requires: b@ is a template: name one that is made of it, as b@batch",
@@ -121,7 +127,12 @@ fn what_is_wanted_is_planned_or_refused_with_the_reason() {
     let attrs = Surroundings { attrs, ..Surroundings::default() };
     let cases: &[(&Surroundings, &[&str], &[&str], &str)] = &[
         (&Surroundings::default(), &["x"], &[], "a and b both provide x: take one of them, or swap one for the other"),
-        (&Surroundings::default(), &["y", "c"], &[], "b and c both provide y: take one of them, or swap one for the other"),
+        (
+            &Surroundings::default(),
+            &["y", "c"],
+            &[],
+            "b and c both provide y: take one of them, or swap one for the other",
+        ),
         (&Surroundings::default(), &["b"], &[], "b"),
         (&Surroundings::default(), &["x"], &["c"], "c | a"),
         (
@@ -188,7 +199,10 @@ fn what_runs_is_used_and_not_stopped_below_others() {
     assert_eq!(error, "old and new both provide sched: take one of them, or swap one for the other");
     assert_eq!(running.swap("sched", "front").unwrap_err().to_string(), "front does not provide sched");
     let swap = running.swap("sched", "new").expect("a swap");
-    assert_eq!((names(&running, &swap.start.concat()), names(&running, &swap.stop)), ("new".into(), "old store".into()));
+    assert_eq!(
+        (names(&running, &swap.start.concat()), names(&running, &swap.stop)),
+        ("new".into(), "old store".into())
+    );
     running.enter(&swap);
     assert_eq!(names(&running, running.loaded()), "front new");
     let stop = running.unload("front").expect("nobody uses it");
