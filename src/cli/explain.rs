@@ -379,7 +379,10 @@ fn queue_text(state: &State, report: &QueueReport) -> String {
         ("offline", &view.offline),
     ];
     let words: Vec<String> = counts.iter().map(|(word, set)| format!("{} {word}", set.len())).collect();
-    let _ = writeln!(text, "Nodes        {}", words.join(", "));
+    // A virtual queue has none of its own.
+    if view.parent.is_none() {
+        let _ = writeln!(text, "Nodes        {}", words.join(", "));
+    }
     let jobs = view.jobs;
     let _ = writeln!(text, "Jobs         {} running, {} pending, {} held", jobs.running, jobs.pending, jobs.held);
     if report.asked > 0 {
