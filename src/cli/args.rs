@@ -52,6 +52,8 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Make a configuration of a slurm.conf, and say what of it could not be converted
+    Import(super::import::ImportArgs),
     /// Print the completions for a shell
     Completions {
         /// Which shell
