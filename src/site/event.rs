@@ -7,6 +7,7 @@ use crate::base::{Duration, Epoch, JobId, Priority, TargetSet, Timestamp};
 use crate::config::{Config, QueueConfig};
 use crate::matcher::{Freed, Reason, Request, Selection};
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A job on its way in.
@@ -46,6 +47,8 @@ pub struct StartMode {
     pub take: bool,
     /// Take all targets at once, or none.
     pub group: Option<GroupMode>,
+    /// Take targets in waves: so many leave other started queues at a time, and these go on using the rest.
+    pub max_leaving: Option<NonZeroU32>,
 }
 
 /// How targets are gathered for a start all at once.
@@ -191,6 +194,11 @@ pub enum Event {
     CancelPlanned {
         /// By its name.
         name: String,
+    },
+    /// A switch is taken back: a planned one is withdrawn, one that was done is undone, and all that it moved returns.
+    Abort {
+        /// The name under which it was planned; `None`: the latest that was done.
+        plan: Option<String>,
     },
     /// Targets do not answer.
     Offline {
