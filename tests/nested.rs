@@ -142,7 +142,7 @@ fn a_configuration_that_does_not_fit_ends_the_replay() {
     );
     let scenario = Scenario::parse(&text, Path::new("test.toml")).unwrap();
     let error = assemble(scenario, RunOptions::default()).unwrap().run().map(|_| ()).unwrap_err();
-    insta::assert_snapshot!(error, @"");
+    insta::assert_snapshot!(error, @"job 1 cannot run the instance odd: queue q: host node3 is not in the inventory");
 }
 
 #[test]
@@ -157,16 +157,29 @@ fn slips_are_told() {
         [instances.has]\nset = ['resource.path=\"R\"']\n[[instances.has.workload]]\njobs = []\n"
     );
     let errors = Scenario::parse(&text, Path::new("test.toml")).unwrap_err();
-    insta::assert_snapshot!(errors, @"");
+    insta::assert_snapshot!(errors, @r#"
+    test.toml:9: `instance`: expected an instance of this scenario (there are six, loop, back, none, wall, has; did you mean `six`?), found "sixx"
+    test.toml:10: a job with `instance` takes no `run`: it ends when the work of the instance is done
+    test.toml:11: a job needs the key `run` or `instance`
+    test.toml:16: [instances.loop] runs itself: back, loop
+    test.toml:19: [instances.back] runs itself: loop, back
+    test.toml:22: [instances.none] needs the key `workload`
+    test.toml:23: unknown key `confg` in [instances.none] (did you mean `config`?)
+    test.toml:26: `at`: expected a time that needs no epoch, or an `epoch` in [site]; `18:00` is on the wall clock, found "18:00"
+    test.toml:26: `queue`: expected a queue of the instance wall (there are default), found "nobody"
+    test.toml:27: [instances.has]: it has what its job holds: take [resource] out of its configuration
+    "#);
 }
 
 /// An instance of a random workload.
 #[derive(Clone, Debug)]
 struct Tree {
     policy: &'static str,
-    /// Submit time, slots, run time, limit, what it runs.
-    jobs: Vec<(u32, u32, u32, Option<u32>, Option<Tree>)>,
+    jobs: Vec<Job>,
 }
+
+/// Submit time, slots, run time, limit, what it runs.
+type Job = (u32, u32, u32, Option<u32>, Option<Tree>);
 
 fn tree(depth: u32) -> BoxedStrategy<Tree> {
     let policy = prop::sample::select(vec!["fcfs", "easy", "conservative", "hybrid"]);

@@ -15,7 +15,7 @@ pub(super) struct Place {
 }
 
 pub(super) fn read(lines: &[Line], nodes: &Nodes, import: &mut Import) -> Vec<Place> {
-    let mut below: IndexMap<String, (Id, Hostlist, Vec<Id>, Vec<String>)> = IndexMap::new();
+    let mut below = Below::new();
     for line in lines {
         let Some((_, head)) = line.keys.first() else { continue };
         let name = import.book.value(*head).to_owned();

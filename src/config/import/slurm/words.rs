@@ -195,9 +195,14 @@ pub(super) enum On {
     Cluster,
 }
 
+/// Names, why, and what to do.
+type Look = &'static [(&'static str, &'static str, &'static str)];
+/// What names are about.
+type Aside = &'static [(&'static str, &'static str)];
+
 /// Says of a key that is not converted why.
 pub(super) fn tell(import: &mut Import, key: &str, id: Id, on: On) {
-    let (look, aside, converted): (&[(&str, &str, &str)], &[(&str, &str)], &str) = match on {
+    let (look, aside, converted): (Look, Aside, &str) = match on {
         On::Node => (NODE, NODE_ASIDE, NODE_KEYS),
         On::Partition => {
             (PARTITION, &[("who sees the partition, and how its nodes are run", PARTITION_ASIDE)], PARTITION_KEYS)
