@@ -10,12 +10,12 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// The instances of a replay.
-#[derive(Debug, Default)]
-pub(super) struct Instances {
+#[derive(Default)]
+pub(super) struct Instances<'a> {
     /// Slots of jobs that have just started.
     fresh: Vec<u32>,
     /// Those that go on, by slot.
-    running: BTreeMap<u32, Instance>,
+    running: BTreeMap<u32, Instance<'a>>,
     /// What those that are over came to, the level below this first.
     levels: Vec<Level>,
     checked: u64,
@@ -24,13 +24,14 @@ pub(super) struct Instances {
     most_pending: u64,
 }
 
-#[derive(Debug)]
-struct Instance {
+struct Instance<'a> {
     start: Timestamp,
+    /// What it was given then, to be run again with.
+    order: Order<'a>,
     ran: Ran,
 }
 
-impl Instance {
+impl Instance<'_> {
     fn end(&self) -> Timestamp {
         if self.ran.lasts.is_infinite() { Timestamp::NEVER } else { self.start + self.ran.lasts }
     }
@@ -66,16 +67,13 @@ impl<'a> Engine<'a> {
         self.instances.most_pending = self.instances.most_pending.max(self.book.counts().pending);
     }
 
-    fn order(&self, slot: u32, start: Timestamp, cut: Option<(Duration, bool)>) -> Option<Order<'a>> {
+    fn order(&self, slot: u32) -> Option<Order<'a>> {
         let workload = self.workload;
         let job = workload.jobs()[slot as usize].id;
         let nested = workload.nested(job)?;
         let selection = self.book.selection[slot as usize].clone()?;
         let pools =
             selection.pools.iter().filter_map(|share| Some((self.site.pool(share.pool)?.clone(), share.amount)));
-        let limit = self.site.job(job).map_or(Duration::INFINITE, |job| job.limit);
-        // A limit that is moved behind the job's back ends it now.
-        let limit = if limit.is_infinite() { limit } else { limit.max(self.now.since(start)) };
         Some(Order {
             nested,
             job,
@@ -83,8 +81,8 @@ impl<'a> Engine<'a> {
             properties: self.site.properties().clone(),
             pools: pools.collect(),
             selection,
-            limit,
-            cut,
+            limit: self.site.job(job).map_or(Duration::INFINITE, |job| job.limit),
+            cut: None,
             options: self.options.clone(),
         })
     }
@@ -97,19 +95,19 @@ impl<'a> Engine<'a> {
         let mut fresh = std::mem::take(&mut self.instances.fresh);
         // A job that was started and killed within the step runs nothing.
         fresh.retain(|slot| self.book.state[*slot as usize] == JobState::Running);
-        let orders: Vec<Option<Order<'a>>> = fresh.iter().map(|slot| self.order(*slot, self.now, None)).collect();
+        let orders: Vec<Option<Order<'a>>> = fresh.iter().map(|slot| self.order(*slot)).collect();
         let ran: Vec<Option<Result<Ran, ReplayError>>> =
             orders.par_iter().map(|order| order.as_ref().map(nested::run)).collect();
-        for (slot, ran) in fresh.into_iter().zip(ran) {
-            match ran {
-                Some(Ok(ran)) => self.expect_end(slot, Instance { start: self.now, ran }),
-                Some(Err(error)) => self.failed = self.failed.take().or(Some(error)),
-                None => {}
+        for ((slot, order), ran) in fresh.into_iter().zip(orders).zip(ran) {
+            match (order, ran) {
+                (Some(order), Some(Ok(ran))) => self.expect_end(slot, Instance { start: self.now, order, ran }),
+                (_, Some(Err(error))) => self.failed = self.failed.take().or(Some(error)),
+                (_, None) | (None, _) => {}
             }
         }
     }
 
-    fn expect_end(&mut self, slot: u32, instance: Instance) {
+    fn expect_end(&mut self, slot: u32, instance: Instance<'a>) {
         let (job, run) = (self.workload.jobs()[slot as usize].id, self.book.runs[slot as usize]);
         if !instance.end().is_never() {
             self.clock.push(Due { at: instance.end(), kind: DueKind::End, job, slot, run });
@@ -119,17 +117,21 @@ impl<'a> Engine<'a> {
 
     /// The time limit of a running job has changed: its instance ends at another time.
     pub(super) fn instance_relimited(&mut self, slot: u32) {
-        let Some(start) = self.instances.running.get(&slot).map(|instance| instance.start) else { return };
-        let Some(order) = self.order(slot, start, None) else { return };
-        match nested::run(&order) {
-            Ok(ran) => self.expect_end(slot, Instance { start, ran }),
+        let Some(mut instance) = self.instances.running.remove(&slot) else { return };
+        let job = self.workload.jobs()[slot as usize].id;
+        let limit = self.site.job(job).map_or(Duration::INFINITE, |job| job.limit);
+        // One that has passed ends it now.
+        let limit = if limit.is_infinite() { limit } else { limit.max(self.now.since(instance.start)) };
+        instance.order.limit = limit;
+        match nested::run(&instance.order) {
+            Ok(ran) => self.expect_end(slot, Instance { ran, ..instance }),
             Err(error) => self.failed = self.failed.take().or(Some(error)),
         }
     }
 
     /// Whether what is due is the end of an instance that another limit has moved.
     pub(super) fn is_moved_end(&self, due: &Due) -> bool {
-        let moved = |instance: &Instance| instance.end() != due.at && !self.killed.contains(&due.slot);
+        let moved = |instance: &Instance<'_>| instance.end() != due.at && !self.killed.contains(&due.slot);
         self.instances.running.get(&due.slot).is_some_and(moved)
     }
 
@@ -143,10 +145,9 @@ impl<'a> Engine<'a> {
     /// has not done is cancelled.
     pub(super) fn settle_instance(&mut self, slot: u32, ends: bool) {
         let Some(instance) = self.instances.running.remove(&slot) else { return };
-        let (end, Instance { start, mut ran }) = (instance.end(), instance);
-        if self.now < end
-            && let Some(order) = self.order(slot, start, Some((self.now.since(start), ends)))
-        {
+        let (end, Instance { start, mut order, mut ran }) = (instance.end(), instance);
+        if self.now < end {
+            order.cut = Some((self.now.since(start), ends));
             match nested::run(&order) {
                 Ok(again) => ran = again,
                 Err(error) => self.failed = self.failed.take().or(Some(error)),

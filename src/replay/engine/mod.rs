@@ -237,7 +237,7 @@ pub struct Engine<'a> {
     /// Targets that do not answer.
     offline: TargetSet,
     node_log: nodes::LogState,
-    instances: instances::Instances,
+    instances: instances::Instances<'a>,
     next_restart: Timestamp,
     passes: u64,
     checks: u64,
