@@ -44,9 +44,9 @@ impl Assembly {
         own.config_toml()?;
         for work in own.scenario.workloads.clone() {
             match work {
-                Workload::Swf(_) => own.workload_swf()?,
-                Workload::Jobs(_) => own.workload_jobs()?,
-                Workload::Generate(_) => own.workload_generate()?,
+                Workload::Swf(_) => own.workload_swf(work)?,
+                Workload::Jobs(_) => own.workload_jobs(work)?,
+                Workload::Generate(_) => own.workload_generate(work)?,
             }
         }
         self.warnings.append(&mut own.warnings);
