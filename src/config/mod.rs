@@ -21,6 +21,7 @@ mod scheduler;
 mod error;
 mod parse;
 mod policy;
+mod profiles;
 mod reader;
 
 pub use calendar::Calendar;
@@ -29,6 +30,8 @@ pub use error::{ConfigError, ConfigErrors};
 
 pub(crate) use reader::{Item, Reader, Section};
 
+pub use policy::SchedulerPatch;
+pub use profiles::Profiles;
 pub use resource::{PoolConfig, ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};
 pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig};
