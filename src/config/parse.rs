@@ -143,6 +143,7 @@ pub(super) fn read_config(top: &mut Section<'_, '_>) -> Config {
     read_profiles(top, &global, &mut config);
     let policy_span = top.take("policy").map_or(0..0, |item| item.key_span);
     check_sizes(top.reader, "policy.limits.job-size", &policy_span, &config.policy);
+    config.people = super::people::read(top.take("users"), top.take("groups"));
     if let Some(resource) = top.take("resource") {
         config.resource = ResourceConfig::read(&resource);
     }
