@@ -551,7 +551,7 @@ impl State {
             }
             Op::Lend(target, slot) => self.c.lend(now, TargetId(target), self.live[slot]?, self.at(1)).ok()?,
             Op::EndLoan(target) => {
-                if !self.c.end_loan(now, TargetId(target)) {
+                if !self.c.end_loan(now, TargetId(target), LoanEnd::Ended) {
                     return None;
                 }
             }

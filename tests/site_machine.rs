@@ -10,8 +10,8 @@
 //! `PROPTEST_CASES` sets the number of cases, 64 if not set.
 
 use proptest::prelude::*;
-use sluice::base::{Duration, JobId, Priority, TargetSet, Timestamp};
-use sluice::config::{Calendar, Config, Members, PolicyConfig, PoolConfig, QueueConfig, QueuePolicy};
+use sluice::base::{Duration, JobId, Priority, TargetId, TargetSet, Timestamp};
+use sluice::config::{Borrow, Calendar, Config, Lend, Lending, Members, PolicyConfig, PoolConfig, QueueConfig, QueuePolicy};
 use sluice::formats::count::Count;
 use sluice::formats::hostlist::Hostlist;
 use sluice::formats::r::R;
@@ -65,6 +65,7 @@ enum Op {
     Online(u8),
     Drain(u8, Option<u8>),
     Undrain(u8),
+    Recall(u8),
     AddHost,
     RemoveTargets(u8),
     Found { queue: u8, mask: u8 },
@@ -82,12 +83,22 @@ struct Setup {
     take: bool,
     horizon: u8,
     parent: Option<u8>,
+    /// To whom it lends, as a mask (0: to nobody); floor; for how long a target is idle before; the longest loan.
+    lend: (u8, u8, u8, u8),
+    /// Most that it borrows, what is kept for it.
+    borrow: (Option<u8>, u8),
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
     let parent = prop_oneof![6 => Just(None), 1 => (0u8..4).prop_map(Some)];
-    (prop_oneof![2 => Just(0u8), 2 => any::<u8>()], 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent).prop_map(
-        |(mask, policy, precedence, take, horizon, parent)| Setup { mask, policy, precedence, take, horizon, parent },
+    let lend = prop_oneof![2 => Just((0, 0, 0, 0)), 3 => (1u8..16, 0u8..3, 0u8..4, 10u8..60)];
+    let borrow = (prop_oneof![2 => Just(None), 1 => (0u8..4).prop_map(Some)], prop_oneof![3 => Just(0u8), 1 => 1u8..3]);
+    let mask = prop_oneof![2 => Just(0u8), 2 => any::<u8>()];
+    (mask, 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent, lend, borrow).prop_map(
+        |(mask, policy, precedence, take, horizon, parent, lend, borrow)| {
+            let (lend, borrow) = if parent.is_some() { ((0, 0, 0, 0), (None, 0)) } else { (lend, borrow) };
+            Setup { mask, policy, precedence, take, horizon, parent, lend, borrow }
+        },
     )
 }
 
@@ -122,6 +133,7 @@ fn op() -> impl Strategy<Value = Op> {
         8 => any::<u8>().prop_map(Op::Online),
         2 => (any::<u8>(), proptest::option::of(0u8..60)).prop_map(|(a, b)| Op::Drain(a, b)),
         8 => any::<u8>().prop_map(Op::Undrain),
+        2 => any::<u8>().prop_map(Op::Recall),
         2 => Just(Op::AddHost),
         1 => any::<u8>().prop_map(Op::RemoveTargets),
         1 => (q, any::<u8>()).prop_map(|(queue, mask)| Op::Found { queue, mask }),
@@ -133,7 +145,17 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// A few queues to begin with, all targets up, two of the queues started.
 fn prelude() -> Vec<Op> {
-    let setup = |mask, policy, precedence, take, parent| Setup { mask, policy, precedence, take, horizon: 0, parent };
+    let setup = |mask, policy, precedence, take, parent| Setup {
+        mask,
+        policy,
+        precedence,
+        take,
+        horizon: 0,
+        parent,
+        // All but the virtual queue lend to whom they meet.
+        lend: if parent.is_none() { (0b111, 1, 1, 40) } else { (0, 0, 0, 0) },
+        borrow: (None, 0),
+    };
     vec![
         Op::Create(0, setup(0, 1, 0, false, None)),
         Op::Create(1, setup(0b111, 3, 1, false, None)),
@@ -169,7 +191,26 @@ fn queue_config(n: u8, setup: &Setup) -> QueueConfig {
     } else {
         Members::Hosts(Hostlist::parse(&hosts.join(",")).expect("a hostlist"))
     };
-    QueueConfig { name: queue_name(n), members, parent: setup.parent.map(queue_name), policy }
+    let parent = setup.parent.map(queue_name);
+    QueueConfig { name: queue_name(n), members, parent, policy, lending: lending_of(n, setup) }
+}
+
+/// How long every target stays at home after a loan.
+const MIN_HOME: Duration = Duration::from_secs(3);
+
+fn lending_of(n: u8, setup: &Setup) -> Lending {
+    let (mask, floor, idle, longest) = setup.lend;
+    let to: Vec<String> = (0..4).filter(|q| mask >> q & 1 == 1 && *q != n).map(queue_name).collect();
+    let seconds = |n: u8| Duration::from_secs(n.into());
+    let lend = (!to.is_empty()).then(|| Lend {
+        floor: floor.into(),
+        max_duration: seconds(longest),
+        idle_for: seconds(idle),
+        min_home: MIN_HOME,
+        ..Lend::to(to)
+    });
+    let (cap, floor) = setup.borrow;
+    Lending { lend, borrow: Borrow { from: None, cap: cap.map(u32::from), floor: floor.into() } }
 }
 
 /// The targets of the inventory whose places are in a mask.
@@ -192,6 +233,19 @@ struct Machine {
     next_rank: u32,
     steps: usize,
     restarted: bool,
+    loans: Loans,
+}
+
+/// Loans as they follow from effects.
+#[derive(Default)]
+struct Loans {
+    /// Lender, borrower, end.
+    live: BTreeMap<TargetId, (Arc<str>, Arc<str>, Timestamp)>,
+    /// When the last loan was over.
+    over: BTreeMap<TargetId, Timestamp>,
+    made: u32,
+    prolonged: u32,
+    ended: u32,
 }
 
 static POOL: LazyLock<rayon::ThreadPool> =
@@ -249,6 +303,7 @@ impl Machine {
             next_rank: NODES,
             steps: 0,
             restarted: false,
+            loans: Loans::default(),
         }
     }
 
@@ -315,7 +370,64 @@ impl Machine {
         prop_assert!(!end.more);
         prop_assert_eq!(self.plain(&effects), self.plain(&shadow), "I7/I8");
         self.observer.effects(&effects, self.site.graph());
+        self.follow_loans(&effects)?;
         self.check()
+    }
+
+    /// What hysteresis, floors, caps and ends of loans promise, by effects and configurations alone.
+    fn follow_loans(&mut self, effects: &[Effect]) -> Result<(), TestCaseError> {
+        let now = self.now;
+        for effect in effects {
+            match effect {
+                Effect::Lent { targets, lender, borrower, until, prolonged } => {
+                    prop_assert!(*until > now);
+                    for target in targets.iter() {
+                        let (between, before) = ((lender.clone(), borrower.clone(), *until), self.loans.live.get(&target));
+                        if *prolonged {
+                            prop_assert!(before.is_some_and(|(l, b, u)| (l, b) == (lender, borrower) && u < until));
+                            self.loans.prolonged += 1;
+                        } else {
+                            prop_assert!(before.is_none(), "target {} is lent twice", target);
+                            let over = self.loans.over.get(&target);
+                            prop_assert!(
+                                over.is_none_or(|over| now >= *over + MIN_HOME),
+                                "target {} is lent again at {}, after {:?}", target, now, over
+                            );
+                            self.loans.made += 1;
+                        }
+                        self.loans.live.insert(target, between);
+                    }
+                }
+                Effect::LoanEnded { targets, .. } => {
+                    for target in targets.iter() {
+                        prop_assert!(self.loans.live.remove(&target).is_some(), "target {} was not lent", target);
+                        self.loans.over.insert(target, now);
+                        self.loans.ended += 1;
+                    }
+                }
+                Effect::Start { job, selection, limit, .. } => {
+                    for target in selection.targets() {
+                        if let Some((_, _, until)) = self.loans.live.get(&target) {
+                            prop_assert!(now + *limit <= *until, "job {} outlives the loan of {}", job, target);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        for name in NAMES {
+            let lending = self.site.queue_config(name).map(|c| c.lending.clone()).unwrap_or_default();
+            let view = self.site.queue_view(name);
+            let online = self.site.coordinator().online();
+            let lent = self.loans.live.iter().filter(|(t, (l, ..))| **l == *name && online.contains(**t)).count();
+            let desired = view.map(|q| self.site.coordinator().desired_by(q.id)).unwrap_or_default();
+            let floor = lending.lend.as_ref().map_or(0, |lend| lend.floor as usize);
+            let most = desired.intersection_len(online).saturating_sub(floor);
+            prop_assert!(lent <= most, "queue {} has lent {} of {}", name, lent, most);
+            let has = self.loans.live.values().filter(|(_, b, _)| **b == *name).count();
+            prop_assert!(lending.borrow.cap.is_none_or(|cap| has <= cap as usize), "queue {} is above its cap", name);
+        }
+        Ok(())
     }
 
     /// Whatever is asked, the site stays as it is; what a preview refuses is refused, and the other way round.
@@ -447,6 +559,7 @@ impl Machine {
             && self.site.planned_drains().is_empty()
             && self.site.turns().is_empty()
             && self.site.coordinator().groups().next().is_none()
+            && self.site.coordinator().loans().next().is_none()
     }
 
     /// I9 across passes, where nothing happened that excuses a delay.
@@ -584,6 +697,7 @@ impl Machine {
                 at: after.map(|s| self.now + Duration::from_secs(s.into())),
             }],
             Op::Undrain(mask) => vec![Event::Undrain { targets: pick_targets(site, *mask) }],
+            Op::Recall(mask) => vec![Event::Recall { targets: pick_targets(site, *mask) }],
             Op::AddHost => {
                 let rank = self.next_rank;
                 self.next_rank += 1;
@@ -725,4 +839,6 @@ fn the_machine_covers_the_site() {
     let counts = machine.site.counts();
     assert!(counts.completed > 10 && counts.failed > 5 && counts.cancelled > 0 && counts.denied > 0, "{counts:?}");
     assert!(counts.requeued > 0, "{counts:?}");
+    let Loans { made, prolonged, ended, .. } = machine.loans;
+    assert!(made > 20 && prolonged > 0 && ended > 10, "{made} loans, {prolonged} prolonged, {ended} ended");
 }
