@@ -22,7 +22,7 @@ fn shared(what: &str) -> Option<PathBuf> {
 fn replay(name: &str, shared: &Path, starts: Option<PathBuf>) -> Finished {
     let path = root().join("graph-fixtures/traces").join(format!("{name}.toml"));
     let scenario = Scenario::load(&path).unwrap_or_else(|e| panic!("{e}"));
-    let options = RunOptions { shared: shared.to_owned(), check: false, starts, jobs_csv: None, events: None };
+    let options = RunOptions { shared: shared.to_owned(), check: false, starts, ..RunOptions::default() };
     let replay = assemble(scenario, options).unwrap_or_else(|e| panic!("{name}: {e}"));
     let finished = replay.run().unwrap_or_else(|e| panic!("{name}: {e}"));
     let verdicts = judge(&finished);

@@ -17,6 +17,7 @@ mod plan;
 mod progress;
 mod query;
 mod replay;
+mod service;
 mod summary;
 mod unrun;
 
@@ -52,6 +53,7 @@ pub fn main() -> ExitCode {
         Command::Calendar { command: CalendarCommand::Next(args) } => calendar::next(&args),
         Command::Calendar { command: CalendarCommand::Check(args) } => calendar::check_all(&args),
         Command::Config { command } => config::run(&command),
+        Command::Service { command } => service::run(&command),
         Command::Completions { shell } => output::completions(shell),
         Command::Man { directory } => output::man(directory.as_deref()),
     };

@@ -352,7 +352,11 @@ fn tail(text: &mut String, finished: &Finished, verdicts: &[Verdict]) -> std::fm
         ];
         let why: Vec<String> = why.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
         let back = if why.is_empty() { "none went back".to_owned() } else { format!("back {}", why.join(", ")) };
-        writeln!(text, "Loans        {} nodes lent, {} at once; {} prolonged; {back}", loans.lent, loans.most, loans.prolonged)?;
+        writeln!(
+            text,
+            "Loans        {} nodes lent, {} at once; {} prolonged; {back}",
+            loans.lent, loans.most, loans.prolonged
+        )?;
         for (name, borrower) in &loans.borrowers {
             let hours = borrower.target_s / 3600.0;
             let BorrowerFigures { lent, most, .. } = borrower;

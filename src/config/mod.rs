@@ -29,6 +29,8 @@ pub(crate) use error::nearest;
 pub use error::{ConfigError, ConfigErrors};
 
 pub use lending::{Borrow, Lend, Lending};
+pub(crate) use reader::{Item, Reader, Section};
+
 pub use resource::{PoolConfig, ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};
 pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig};

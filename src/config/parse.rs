@@ -253,7 +253,11 @@ impl<'r, 'a> Draft<'r, 'a> {
                 reader.error(&item.key, item.key_span.clone(), message);
             }
             for (key, span) in &lending.tables {
-                reader.error(key, span.clone(), "a virtual queue has no nodes of its own: it neither lends nor borrows");
+                reader.error(
+                    key,
+                    span.clone(),
+                    "a virtual queue has no nodes of its own: it neither lends nor borrows",
+                );
             }
             if let Some(span) = &patch.scheduler_span {
                 let message = "a virtual queue is scheduled by its parent, so policy.scheduler cannot be set";

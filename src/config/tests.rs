@@ -258,10 +258,7 @@ fn refuses_contradictions() {
             "[queues.a]\nlend.to = ['bb']\n[queues.b]",
             "f:2:11: queues.a.lend.to: no queue `bb` is configured (did you mean `b`?)",
         ),
-        (
-            "[queues.a]\nlend.to = ['b', 'b']\n[queues.b]",
-            "f:2:11: queues.a.lend.to: queue `b` stands there twice",
-        ),
+        ("[queues.a]\nlend.to = ['b', 'b']\n[queues.b]", "f:2:11: queues.a.lend.to: queue `b` stands there twice"),
         (
             "[queues.a]\nlend.to = ['b']\n[queues.c]\n[queues.b]\nparent = 'c'",
             "f:2:11: queues.a.lend.to: queue `b` is virtual: it has no nodes, and its parent's jobs (name its parent)",
@@ -283,7 +280,10 @@ fn refuses_contradictions() {
             "f:2:31: queues.a.lend.return: loans are returned by draining only: jobs on lent nodes are not preempted \
              (write \"drain\", or leave the key out)",
         ),
-        ("[queues.a]\nborrow = { cap = 1, floor = 2 }", "f:2:29: queues.a.borrow.floor: a floor of 2 is above the cap of 1"),
+        (
+            "[queues.a]\nborrow = { cap = 1, floor = 2 }",
+            "f:2:29: queues.a.borrow.floor: a floor of 2 is above the cap of 1",
+        ),
         (
             "[queues.batch]\n[queues.b]\nparent = 'btach'",
             "f:3:10: queues.b.parent: no queue `btach` is configured (did you mean `batch`?)",

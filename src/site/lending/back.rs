@@ -55,7 +55,8 @@ impl Site {
         for (target, loan) in self.coordinator.loans() {
             let Some(lend) = self.queue(loan.lender).lend() else { continue };
             let since = self.lent.idle.get(&loan.borrower).into_iter().flatten();
-            let idle = since.filter(|(since, set)| **since < now && **since + lend.idle_for <= now && set.contains(target));
+            let idle =
+                since.filter(|(since, set)| **since < now && **since + lend.idle_for <= now && set.contains(target));
             if idle.count() > 0 {
                 unused.insert(target);
             }

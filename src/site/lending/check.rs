@@ -54,7 +54,8 @@ impl Site {
         let over = |target| {
             let loan = self.coordinator.loan(target).filter(|loan| loan.borrower == holding.queue)?;
             (now + holding.limit > loan.until).then(|| {
-                let text = format!("job {} starts on target {target}, lent until {}; it is {now}", holding.name, loan.until);
+                let text =
+                    format!("job {} starts on target {target}, lent until {}; it is {now}", holding.name, loan.until);
                 Violation::new(Invariant::I9, text)
             })
         };

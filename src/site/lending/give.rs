@@ -119,9 +119,7 @@ fn within(terms: &Terms, all: &Supposed, too_large: &mut Vec<JobId>) -> Offer {
         let new: Vec<(TargetId, QueueId)> = offered.iter().copied().filter(|(t, _)| !offer.contains_key(t)).collect();
         let mut left = of_lender.clone();
         let enough = new.len() <= in_all
-            && new.iter().all(|(_, lender)| {
-                left.get_mut(lender).filter(|n| **n > 0).map(|n| *n -= 1).is_some()
-            });
+            && new.iter().all(|(_, lender)| left.get_mut(lender).filter(|n| **n > 0).map(|n| *n -= 1).is_some());
         if enough {
             (in_all, of_lender) = (in_all - new.len(), left);
             for (target, _) in offered {

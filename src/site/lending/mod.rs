@@ -142,7 +142,8 @@ impl Site {
             let Some(lend) = lender.lend() else { continue };
             let asked = |borrower: &QueueId| self.queue(*borrower).waiting > 0;
             if self.borrowers_of(lender).iter().any(asked) {
-                let ripe = self.lent.idle.get(&lender.id).into_iter().flatten().map(|(since, _)| *since + lend.idle_for);
+                let ripe =
+                    self.lent.idle.get(&lender.id).into_iter().flatten().map(|(since, _)| *since + lend.idle_for);
                 let rested = self.lent.home.keys().map(|at| *at + lend.min_home);
                 next = ripe.chain(rested).filter(|at| *at > now).min().unwrap_or(next).min(next);
             }

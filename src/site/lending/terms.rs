@@ -32,7 +32,9 @@ impl Site {
             .filter_map(|name| self.names.get(name.as_str()))
             .map(|id| self.queue(*id))
             .filter(|q| q.id != lender.id && q.parent.is_none() && q.started)
-            .filter(|q| q.config.lending.borrow.from.as_ref().is_none_or(|from| from.iter().any(|n| **n == *lender.name)))
+            .filter(|q| {
+                q.config.lending.borrow.from.as_ref().is_none_or(|from| from.iter().any(|n| **n == *lender.name))
+            })
             .collect();
         borrowers.sort_by_key(|q| (Reverse(q.config.policy.scheduler.precedence), q.name.clone()));
         borrowers.into_iter().map(|q| q.id).collect()

@@ -227,7 +227,8 @@ fn queue(name: &str, keys: &BTreeMap<&str, &str>) -> QueueConfig {
     }
     settings.precedence = keys.get("precedence").map_or(0, |n| n.parse().expect("a number"));
     policy.limits.job_size_max.nnodes = keys.get("max").map(|n| n.parse().expect("a number"));
-    let seconds = |key: &str, default| keys.get(key).map_or(default, |n| Duration::from_secs(n.parse().expect("seconds")));
+    let seconds =
+        |key: &str, default| keys.get(key).map_or(default, |n| Duration::from_secs(n.parse().expect("seconds")));
     let names = |list: &&str| list.split(',').map(str::to_owned).collect::<Vec<_>>();
     let lend = keys.get("lend").map(|to| Lend {
         floor: keys.get("floor").map_or(0, |n| n.parse().expect("a number")),
