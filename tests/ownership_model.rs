@@ -84,6 +84,8 @@ enum Op {
     Found(QueueId, u32),
     Lend(u32, usize),
     EndLoan(u32),
+    /// By an instant more than a new one.
+    Prolong(u32),
     Tick,
     /// The late scheduler reads its next message; its acknowledgement is on the way.
     Read,
@@ -555,6 +557,12 @@ impl State {
                     return None;
                 }
             }
+            Op::Prolong(target) => {
+                let ends = BTreeMap::from([(TargetId(target), self.at(2))]);
+                if self.c.prolong(now, &ends).is_empty() {
+                    return None;
+                }
+            }
             Op::Tick => {
                 self.c.next_wakeup(now)?;
                 self.now += 1;
@@ -663,7 +671,7 @@ impl State {
                 ops.push(Op::RemoveTarget(target));
             }
             if world.loans {
-                ops.push(Op::EndLoan(target));
+                ops.extend([Op::EndLoan(target), Op::Prolong(target)]);
             }
         }
         if world.external {

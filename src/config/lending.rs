@@ -101,7 +101,7 @@ impl LendingDraft {
             let Some(item) = section.take(name) else { return default };
             let Some(length) = item.duration() else { return default };
             if length < least || length.is_infinite() {
-                item.error(format_args!("expected a finite time of {least} or more, found {length}"));
+                item.error(format_args!("expected a finite time of {}s or more", least.micros() / 1_000_000));
             }
             length
         };

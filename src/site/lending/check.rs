@@ -49,10 +49,14 @@ impl Site {
         found
     }
 
-    /// A job that starts on a borrowed target ends, by its limit, before the target goes home.
+    /// A job that starts on a borrowed target ends, by its limit, before the target goes home. Left out are loans during
+    /// which a switch is planned: the target may be the borrower's own from then on.
     pub(in crate::site) fn check_start_on_loan(&self, now: Timestamp, holding: &Holding) -> Vec<Violation> {
         let over = |target| {
             let loan = self.coordinator.loan(target).filter(|loan| loan.borrower == holding.queue)?;
+            if self.coordinator.plans().any(|(_, plan)| plan.at <= loan.until) {
+                return None;
+            }
             (now + holding.limit > loan.until).then(|| {
                 let text =
                     format!("job {} starts on target {target}, lent until {}; it is {now}", holding.name, loan.until);
