@@ -12,8 +12,10 @@
 //! The site is also looked at when it asked for it (`next_wakeup`). Nothing here knows a policy.
 
 mod effects;
+mod instances;
 mod jobs;
 mod nodes;
+mod restart;
 mod run;
 mod timed;
 
@@ -32,7 +34,7 @@ use super::metrics::{Capacity, Figures, Report};
 use super::observer::Observer;
 use super::scenario::PassRule;
 use super::workload::Workload;
-use crate::base::{FastSet, TargetId, TargetSet, Timestamp};
+use crate::base::{Duration, FastSet, TargetId, TargetSet, Timestamp};
 use crate::site::{Effect, EventError, Invariant, Site};
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
@@ -65,6 +67,8 @@ pub struct Options {
     pub metrics: Metrics,
     /// About how often forecasts are made, to be compared with what comes; `None`: never.
     pub measure: Option<u32>,
+    /// The site ends and goes on from its own record about so often, here and in all instances; `None`: never.
+    pub restart_every: Option<Duration>,
 }
 
 /// Why a replay could not go on.
@@ -103,6 +107,24 @@ pub enum ReplayError {
         at: Timestamp,
         /// How often.
         rounds: u32,
+    },
+    /// An instance that a job was to run cannot be made.
+    #[error("job {job} cannot run the instance {instance}: {problem}")]
+    Instance {
+        /// The job.
+        job: crate::base::JobId,
+        /// Which.
+        instance: String,
+        /// Why not.
+        problem: String,
+    },
+    /// The site cannot go on from its own record.
+    #[error("at {at} the site cannot go on from its record: {problem}")]
+    Restart {
+        /// When.
+        at: Timestamp,
+        /// Why not.
+        problem: String,
     },
     /// A report cannot be written.
     #[error("cannot write {what}: {source}")]
@@ -217,6 +239,8 @@ pub struct Engine<'a> {
     /// Targets that do not answer.
     offline: TargetSet,
     node_log: nodes::LogState,
+    instances: instances::Instances<'a>,
+    next_restart: Timestamp,
     passes: u64,
     checks: u64,
     capacity: run::CapacityMeter,
