@@ -83,9 +83,14 @@ impl Site {
             return old.id;
         }
         let id = QueueId(self.queues.len() as u32);
-        let policy = self.config.policy.clone();
-        let config =
-            QueueConfig { name: name.to_owned(), members: Members::Requires(Vec::new()), parent: None, policy };
+        let policy = self.config.common_policy();
+        let config = QueueConfig {
+            name: name.to_owned(),
+            members: Members::Requires(Vec::new()),
+            parent: None,
+            policy,
+            lending: Default::default(),
+        };
         self.coordinator.add_tombstone(id, super::queues::spec_of(&config, TargetSet::new()));
         self.queues.push(Queue {
             id,

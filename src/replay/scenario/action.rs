@@ -142,6 +142,11 @@ pub enum ActionKind {
         /// Which.
         nodes: NodeSet,
     },
+    /// `recall`: `nodes` or `ranks`, whose loans end.
+    Recall {
+        /// Which.
+        nodes: NodeSet,
+    },
     /// `fail`: `nodes` or `ranks` go offline; what runs there is treated as `on-node-fail` says.
     Fail {
         /// Which.
@@ -297,6 +302,7 @@ impl ActionKind {
             | ActionKind::CancelPlanned { .. }
             | ActionKind::Abort { .. }
             | ActionKind::Undrain { .. }
+            | ActionKind::Recall { .. }
             | ActionKind::Fail { .. }
             | ActionKind::Return { .. }
             | ActionKind::Add(_)
@@ -341,6 +347,7 @@ enum Verb {
     Abort,
     Drain,
     Undrain,
+    Recall,
     Fail,
     Return,
     Add,
@@ -351,7 +358,7 @@ enum Verb {
     Move,
 }
 
-const VERBS: [(&str, Verb); 20] = [
+const VERBS: [(&str, Verb); 21] = [
     ("queue-create", Verb::QueueCreate),
     ("queue-change", Verb::QueueChange),
     ("queue-remove", Verb::QueueRemove),
@@ -364,6 +371,7 @@ const VERBS: [(&str, Verb); 20] = [
     ("abort", Verb::Abort),
     ("drain", Verb::Drain),
     ("undrain", Verb::Undrain),
+    ("recall", Verb::Recall),
     ("fail", Verb::Fail),
     ("return", Verb::Return),
     ("add", Verb::Add),
@@ -411,6 +419,7 @@ fn read_what(verb: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<ActionKind>
             ActionKind::Drain { nodes: nodes?, reason: reason? }
         }
         Verb::Undrain => ActionKind::Undrain { nodes: read_nodes(fields)? },
+        Verb::Recall => ActionKind::Recall { nodes: read_nodes(fields)? },
         Verb::Fail => ActionKind::Fail { nodes: read_nodes(fields)? },
         Verb::Return => ActionKind::Return { nodes: read_nodes(fields)? },
         Verb::Add => ActionKind::Add(read_addition(fields)?),
