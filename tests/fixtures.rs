@@ -58,7 +58,7 @@ fn fixtures_are_what_the_generator_writes() {
 fn replay(path: &Path) -> Finished {
     let scenario = Scenario::load(path).unwrap_or_else(|e| panic!("{e}"));
     let shared = std::env::var_os("SLUICE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
-    let options = RunOptions { shared, check: true, starts: None, jobs_csv: None, events: None };
+    let options = RunOptions { shared, check: true, ..RunOptions::default() };
     let replay = assemble(scenario, options).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     replay.run().unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
@@ -129,6 +129,17 @@ fn calendar_dst_comes_out() {
 }
 
 #[test]
+fn standby_expedite_exempt_comes_out() {
+    comes_out("standby-expedite-exempt");
+}
+
+#[test]
+fn nested_htc_comes_out() {
+    comes_out("nested-htc");
+    comes_out("nested-htc-flat");
+}
+
+#[test]
 fn power_cap_comes_out() {
     comes_out("power-cap");
 }
@@ -151,7 +162,7 @@ fn an_expectation_that_is_broken_is_seen() {
     let path = root().join("graph-fixtures/debug-batch/scenario.toml");
     let mut scenario = Scenario::load(&path).unwrap_or_else(|e| panic!("{e}"));
     scenario.actions.clear();
-    let options = RunOptions { shared: PathBuf::new(), check: true, starts: None, jobs_csv: None, events: None };
+    let options = RunOptions { shared: PathBuf::new(), check: true, ..RunOptions::default() };
     let finished = assemble(scenario, options).map(|r| r.run()).expect("assembles").expect("runs");
     let failed: Vec<usize> = judge(&finished).iter().filter(|v| v.failure.is_some()).map(|v| v.line).collect();
     assert!(failed.len() >= 8, "failed only at lines {failed:?}");

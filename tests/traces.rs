@@ -22,7 +22,7 @@ fn shared(what: &str) -> Option<PathBuf> {
 fn replay(name: &str, shared: &Path, starts: Option<PathBuf>) -> Finished {
     let path = root().join("graph-fixtures/traces").join(format!("{name}.toml"));
     let scenario = Scenario::load(&path).unwrap_or_else(|e| panic!("{e}"));
-    let options = RunOptions { shared: shared.to_owned(), check: false, starts, jobs_csv: None, events: None };
+    let options = RunOptions { shared: shared.to_owned(), check: false, starts, ..RunOptions::default() };
     let replay = assemble(scenario, options).unwrap_or_else(|e| panic!("{name}: {e}"));
     let finished = replay.run().unwrap_or_else(|e| panic!("{name}: {e}"));
     let verdicts = judge(&finished);
@@ -64,7 +64,9 @@ fn disjoint_queues_do_not_feel_each_other() {
 #[test]
 fn traces_come_out() {
     let Some(shared) = shared("scenarios over traces") else { return };
-    for name in ["gaia-day-night-soft", "wagap-queues", "atlas-partitions", "sdsc-queues", "theta", "thing2"] {
+    for name in
+        ["gaia-day-night-soft", "gaia-virtual", "wagap-queues", "atlas-partitions", "sdsc-queues", "theta", "thing2"]
+    {
         replay(name, &shared, None);
     }
 }

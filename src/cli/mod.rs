@@ -11,12 +11,14 @@ mod diagnostic;
 mod exit;
 mod explain;
 mod forecast;
+mod import;
 mod jobspec;
 mod output;
 mod plan;
 mod progress;
 mod query;
 mod replay;
+mod service;
 mod summary;
 mod unrun;
 
@@ -51,7 +53,9 @@ pub fn main() -> ExitCode {
         Command::Jobspec { command: JobspecCommand::Validate { files } } => jobspec::validate(&files),
         Command::Calendar { command: CalendarCommand::Next(args) } => calendar::next(&args),
         Command::Calendar { command: CalendarCommand::Check(args) } => calendar::check_all(&args),
+        Command::Import(args) => import::run(&args),
         Command::Config { command } => config::run(&command),
+        Command::Service { command } => service::run(&command),
         Command::Completions { shell } => output::completions(shell),
         Command::Man { directory } => output::man(directory.as_deref()),
     };

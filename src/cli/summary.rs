@@ -6,7 +6,7 @@ use crate::replay::assembly::Finished;
 use crate::replay::donations::DonationRow;
 use crate::replay::expect::Verdict;
 use crate::replay::measure::Errors;
-use crate::replay::metrics::Figures;
+use crate::replay::metrics::{BorrowerFigures, Figures};
 use crate::replay::words;
 use crate::site::Site;
 use comfy_table::{
@@ -107,6 +107,9 @@ pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> 
     // Writing to a string cannot fail.
     let _ = head(&mut text, finished);
     let _ = writeln!(text, "\nQueues\n{}", queues(finished, look));
+    if !finished.outcome.report.levels.is_empty() {
+        let _ = writeln!(text, "\nLevels\n{}", levels(finished, look));
+    }
     if !finished.outcome.donations.is_empty() {
         let _ = writeln!(text, "\nWhat moved\n{}", donations(finished, look));
         let rest = finished.outcome.donations.len().saturating_sub(ROWS);
@@ -129,6 +132,40 @@ pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> 
     }
     let _ = tail(&mut text, finished, verdicts);
     text
+}
+
+/// What each level of nesting did.
+fn levels(finished: &Finished, look: Look) -> Table {
+    let header = [
+        "level",
+        "instances",
+        "done",
+        "at limit",
+        "cut",
+        "jobs",
+        "completed",
+        "mean wait",
+        "core-s",
+        "jobs/s",
+        "most pending",
+    ];
+    let mut table = look.table(&header, 0);
+    for (depth, level) in finished.outcome.report.levels.iter().enumerate() {
+        table.add_row([
+            depth.to_string(),
+            level.instances.to_string(),
+            level.done.to_string(),
+            level.limited.to_string(),
+            level.cut.to_string(),
+            level.jobs.submitted.to_string(),
+            level.jobs.completed.to_string(),
+            length(level.wait_mean_s),
+            format!("{:.0}", level.core_s),
+            crate::formats::duration::significant(level.throughput),
+            level.most_pending.to_string(),
+        ]);
+    }
+    look.fit(table, &["cut", "at limit", "done"])
 }
 
 /// A length as a Flux duration of about three digits.
@@ -338,6 +375,30 @@ fn tail(text: &mut String, finished: &Finished, verdicts: &[Verdict]) -> std::fm
             length(moved.max_s),
             moved.drain_idle_target_s
         )?;
+    }
+    let loans = &report.loans;
+    if loans.lent > 0 {
+        let ended = &loans.ended;
+        let why = [
+            (ended.expired, "in time"),
+            (ended.wanted, "for a job of the lender"),
+            (ended.unused, "unused"),
+            (ended.withdrawn, "by floor, cap or configuration"),
+            (ended.recalled, "recalled"),
+            (ended.lost, "lost by a switch or stop"),
+        ];
+        let why: Vec<String> = why.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        let back = if why.is_empty() { "none went back".to_owned() } else { format!("back {}", why.join(", ")) };
+        writeln!(
+            text,
+            "Loans        {} nodes lent, {} at once; {} prolonged; {back}",
+            loans.lent, loans.most, loans.prolonged
+        )?;
+        for (name, borrower) in &loans.borrowers {
+            let hours = borrower.target_s / 3600.0;
+            let BorrowerFigures { lent, most, .. } = borrower;
+            writeln!(text, "Borrowed     {name}: {lent} nodes, {most} at once, {hours:.1} node-hours")?;
+        }
     }
     for (at, name, refused) in finished.outcome.switches.iter().take(SWITCHES) {
         let how = refused.as_ref().map_or("done".to_owned(), |why| format!("refused: {why}"));

@@ -11,25 +11,35 @@
 mod types;
 
 pub mod calendar;
+pub mod import;
 pub mod layers;
 pub mod reference;
 pub mod schema;
 
+mod lending;
 mod resource;
 mod scheduler;
 
 mod error;
 mod parse;
+mod people;
 mod policy;
+mod profiles;
 mod reader;
 
 pub use calendar::Calendar;
 pub(crate) use error::nearest;
 pub use error::{ConfigError, ConfigErrors};
 
+pub use lending::{Borrow, Lend, Lending};
+pub(crate) use reader::{Item, Reader, Section};
+
+pub use people::People;
+pub use policy::SchedulerPatch;
+pub use profiles::Profiles;
 pub use resource::{PoolConfig, ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};
-pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig};
+pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig, UserLimits};
 
 #[cfg(test)]
 #[path = "schema/tests.rs"]

@@ -1,8 +1,9 @@
 //! Policy tables (RFC 33), global or of a queue: what a table says, and what holds when it lies over another.
 
 use super::reader::{Item, Section};
-use super::{Horizon, JobSize, MatchPolicy, Overlap, PolicyConfig, QueuePolicy, SchedulerSettings};
+use super::{Horizon, JobSize, MatchPolicy, Overlap, PolicyConfig, QueuePolicy, SchedulerSettings, UserLimits};
 use crate::base::Duration;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A key that may be absent, or present and lift what lies below (`Some(None)`).
@@ -15,12 +16,16 @@ pub(super) struct PolicyPatch {
     pub(super) default_queue: Option<(String, Range<usize>)>,
     /// Where `scheduler` stands.
     pub(super) scheduler_span: Option<Range<usize>>,
+    /// The profile that it names, and where.
+    pub(super) profile: Option<(String, Range<usize>)>,
     default_duration: Lift<Duration>,
     duration: Lift<Duration>,
     max: SizePatch,
     min: SizePatch,
     allow_user: Option<Vec<String>>,
     allow_group: Option<Vec<String>>,
+    priority_boost: Option<i32>,
+    user: UserPatch,
     scheduler: SchedulerPatch,
 }
 
@@ -32,7 +37,16 @@ struct SizePatch {
 }
 
 #[derive(Default)]
-struct SchedulerPatch {
+struct UserPatch {
+    running_jobs: Lift<u64>,
+    running_nodes: Lift<u64>,
+    pending_jobs: Lift<u64>,
+}
+
+/// What a table of scheduler settings says.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SchedulerPatch {
     queue_policy: Option<QueuePolicy>,
     queue_depth: Lift<u32>,
     reservation_depth: Option<u32>,
@@ -72,13 +86,21 @@ impl PolicyPatch {
                 table(size, "max", |max| patch.max = SizePatch::read(max));
                 table(size, "min", |min| patch.min = SizePatch::read(min));
             });
+            table(limits, "user", |user| patch.user = UserPatch::read(user));
         });
         table(&mut policy, "access", |access| {
             let mut names = |name| access.take(name).and_then(|item| item.strings(|_| Ok(())));
             (patch.allow_user, patch.allow_group) = (names("allow-user"), names("allow-group"));
         });
+        patch.priority_boost = policy
+            .take("priority-boost")
+            .and_then(|item| item.integer(-MOST_BOOST..=MOST_BOOST))
+            .map(|boost| boost as i32);
         patch.scheduler_span = policy.take("scheduler").map(|item| item.key_span);
-        table(&mut policy, "scheduler", |scheduler| patch.scheduler = SchedulerPatch::read(scheduler));
+        table(&mut policy, "scheduler", |scheduler| {
+            patch.profile = scheduler.take("profile").and_then(|item| Some((item.string()?.to_owned(), item.span())));
+            patch.scheduler = SchedulerPatch::read(scheduler);
+        });
         policy.finish();
         patch
     }
@@ -88,8 +110,8 @@ impl PolicyPatch {
         self.default_queue = system.take("queue").and_then(|item| Some((item.string()?.to_owned(), item.span())));
     }
 
-    /// What holds where this table lies over `below`. Lists replace lists.
-    pub(super) fn over(&self, below: &PolicyConfig) -> PolicyConfig {
+    /// What holds where this table lies over a profile, and that over `below`. Lists replace lists.
+    pub(super) fn over(&self, below: &PolicyConfig, profile: Option<&SchedulerPatch>) -> PolicyConfig {
         let mut policy = below.clone();
         set(&mut policy.defaults.duration, self.default_duration);
         set(&mut policy.limits.duration, self.duration);
@@ -97,10 +119,18 @@ impl PolicyPatch {
         self.min.apply(&mut policy.limits.job_size_min);
         set(&mut policy.access.allow_user, self.allow_user.clone());
         set(&mut policy.access.allow_group, self.allow_group.clone());
+        set(&mut policy.priority_boost, self.priority_boost);
+        self.user.apply(&mut policy.limits.user);
+        if let Some(profile) = profile {
+            profile.apply(&mut policy.scheduler);
+        }
         self.scheduler.apply(&mut policy.scheduler);
         policy
     }
 }
+
+/// So far a queue may raise or lower the priority of its jobs.
+pub(super) const MOST_BOOST: i64 = 1_000_000_000;
 
 fn set<T>(target: &mut T, value: Option<T>) {
     if let Some(value) = value {
@@ -108,13 +138,31 @@ fn set<T>(target: &mut T, value: Option<T>) {
     }
 }
 
+/// A number that bounds something, where -1 means that there is no bound.
+fn bound(section: &mut Section<'_, '_>, name: &'static str) -> Lift<u64> {
+    let bound = section.take(name)?.integer(-1..=i64::from(u32::MAX))?;
+    Some(u64::try_from(bound).ok())
+}
+
+impl UserPatch {
+    fn read(user: &mut Section<'_, '_>) -> Self {
+        Self {
+            running_jobs: bound(user, "max-running-jobs"),
+            running_nodes: bound(user, "max-running-nodes"),
+            pending_jobs: bound(user, "max-pending-jobs"),
+        }
+    }
+
+    fn apply(&self, limits: &mut UserLimits) {
+        set(&mut limits.max_running_jobs, self.running_jobs);
+        set(&mut limits.max_running_nodes, self.running_nodes);
+        set(&mut limits.max_pending_jobs, self.pending_jobs);
+    }
+}
+
 impl SizePatch {
     fn read(size: &mut Section<'_, '_>) -> Self {
-        let mut bound = |name| {
-            let bound = size.take(name)?.integer(-1..=i64::from(u32::MAX))?;
-            Some(u64::try_from(bound).ok())
-        };
-        Self { nnodes: bound("nnodes"), ncores: bound("ncores"), ngpus: bound("ngpus") }
+        Self { nnodes: bound(size, "nnodes"), ncores: bound(size, "ncores"), ngpus: bound(size, "ngpus") }
     }
 
     fn apply(&self, size: &mut JobSize) {
@@ -125,7 +173,7 @@ impl SizePatch {
 }
 
 impl SchedulerPatch {
-    fn read(scheduler: &mut Section<'_, '_>) -> Self {
+    pub(super) fn read(scheduler: &mut Section<'_, '_>) -> Self {
         let depth = |item: Item<'_, '_>| item.integer(1..=i64::from(u32::MAX)).map(|depth| depth as u32);
         let mut patch = Self {
             queue_policy: scheduler.take("queue-policy").and_then(|item| item.word(QueuePolicy::NAMES)),
@@ -156,7 +204,22 @@ impl SchedulerPatch {
         patch
     }
 
-    fn apply(&self, settings: &mut SchedulerSettings) {
+    /// This table over another.
+    pub(super) fn over(&self, below: &Self) -> Self {
+        Self {
+            queue_policy: self.queue_policy.or(below.queue_policy),
+            queue_depth: self.queue_depth.or(below.queue_depth),
+            reservation_depth: self.reservation_depth.or(below.reservation_depth),
+            match_policy: self.match_policy.or(below.match_policy),
+            precedence: self.precedence.or(below.precedence),
+            overlap: self.overlap.or(below.overlap),
+            horizon: self.horizon.or(below.horizon),
+            overrun_slack: self.overrun_slack.or(below.overrun_slack),
+            release_margin: self.release_margin.or(below.release_margin),
+        }
+    }
+
+    pub(super) fn apply(&self, settings: &mut SchedulerSettings) {
         set(&mut settings.queue_policy, self.queue_policy);
         set(&mut settings.queue_depth, self.queue_depth);
         set(&mut settings.reservation_depth, self.reservation_depth);

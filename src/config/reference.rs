@@ -1,6 +1,6 @@
 //! The reference of all keys as people read it, docs/configuration.md: `reference.md` with the tables of the schema.
 
-use super::schema::{CALENDAR, Key, Kind, POLICY, QUEUE, RESOURCE};
+use super::schema::{BORROW, CALENDAR, GROUPS, Key, Kind, LEND, POLICY, PROFILE, QUEUE, RESOURCE, TOP, USERS};
 use std::fmt::Write;
 
 const TEXT: &str = include_str!("reference.md");
@@ -30,8 +30,14 @@ pub fn markdown() -> String {
     };
     let not_scheduler = below("", POLICY).into_iter().filter(|(name, _)| !name.starts_with("scheduler.")).collect();
     TEXT.replace("<!-- queue -->\n", &table(below("", QUEUE)))
+        .replace("<!-- lend -->\n", &table(below("", LEND)))
+        .replace("<!-- borrow -->\n", &table(below("", BORROW)))
         .replace("<!-- policy -->\n", &table(not_scheduler))
         .replace("<!-- scheduler -->\n", &table(below("scheduler.", POLICY)))
+        .replace("<!-- top -->\n", &table(below("", TOP)))
+        .replace("<!-- profile -->\n", &table(below("", PROFILE)))
+        .replace("<!-- users -->\n", &table(below("", USERS)))
+        .replace("<!-- groups -->\n", &table(below("", GROUPS)))
         .replace("<!-- calendar -->\n", &table(below("", CALENDAR)))
         .replace("<!-- resource -->\n", &table(below("", RESOURCE)))
         .replace("<!-- resource.config -->\n", &table(below("config[].", RESOURCE)))

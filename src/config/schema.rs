@@ -6,6 +6,8 @@
 
 use super::error::nearest;
 use super::layers::key;
+use super::policy::MOST_BOOST;
+use super::profiles::BUILT_IN;
 use super::{Horizon, MatchPolicy, Overlap, QueuePolicy};
 use serde_json::{Map, Value, json};
 
@@ -81,6 +83,65 @@ pub const QUEUE: &[Key] = &[
     ),
 ];
 
+/// The keys above all tables.
+pub const TOP: &[Key] = &[key(
+    "sched",
+    Kind::Text,
+    "",
+    "'easy'",
+    "the profile of the anonymous queue, and of every queue that names none; `--sched` sets it",
+)];
+
+/// The key of a profile beside those of `policy.scheduler`.
+pub const PROFILE: &[Key] = &[key(
+    "inherits",
+    Kind::Text,
+    "",
+    "'easy'",
+    "the profile that lies below this one; chains are fine, loops are not",
+)];
+
+/// The keys of `lend` in a queue.
+pub const LEND: &[Key] = &[
+    key("to", Kind::Texts, "", "['standby']", "needed: the queues that may borrow its idle nodes"),
+    key("floor", Kind::Number(0, LARGEST), "0", "4", "so many of its nodes that answer are never lent"),
+    key("max-duration", Kind::Length, "\"4h\"", "'12h'", "no loan is longer; 1s or more"),
+    key(
+        "idle-for",
+        Kind::Length,
+        "\"1m\"",
+        "'10m'",
+        "a node is lent after it has been idle so long, and goes back after so long unused",
+    ),
+    key("min-home", Kind::Length, "\"5m\"", "'15m'", "after a loan a node stays at home for so long; 1s or more"),
+    key(
+        "return",
+        Kind::Word(&["drain"]),
+        "\"drain\"",
+        "'drain'",
+        "how lent nodes come back when its jobs would start on them: as soon as no job is on them",
+    ),
+];
+
+/// The keys of `borrow` in a queue.
+pub const BORROW: &[Key] = &[
+    key(
+        "from",
+        Kind::Texts,
+        "",
+        "['batch']",
+        "the lenders, in the order in which they are asked; without it: whoever lends to it, by name",
+    ),
+    key("cap", Kind::Number(0, LARGEST), "", "16", "it has so many borrowed nodes at most; without it: no bound"),
+    key(
+        "floor",
+        Kind::Number(0, LARGEST),
+        "0",
+        "2",
+        "of what its lenders can lend, other borrowers leave it so many, less what it has borrowed",
+    ),
+];
+
 /// The keys of `[policy]`, and of `policy` in a queue.
 pub const POLICY: &[Key] = &[
     key(
@@ -147,18 +208,53 @@ pub const POLICY: &[Key] = &[
         "a job of fewer gpus is denied; -1: no limit",
     ),
     key(
+        "limits.user.max-running-jobs",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "10",
+        "so many jobs of one user run in the queue at a time, the others are held back until one ends; -1: no limit",
+    ),
+    key(
+        "limits.user.max-running-nodes",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "64",
+        "the same for the nodes that they run on; a job that alone asks for more is denied",
+    ),
+    key(
+        "limits.user.max-pending-jobs",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "100",
+        "a job is denied while so many of its user wait in the queue; -1: no limit",
+    ),
+    key(
         "access.allow-user",
         Kind::Texts,
         "",
         "['1000']",
-        "who may submit: numbers of users. With neither list everybody may",
+        "who may submit: names that `[users]` has, or numbers. With both lists empty everybody may",
     ),
     key(
         "access.allow-group",
         Kind::Texts,
         "",
         "['staff']",
-        "accepted, but the program knows no groups: such a list alone lets nobody in",
+        "who is in one of these groups of `[groups]` may submit too",
+    ),
+    key(
+        "priority-boost",
+        Kind::Number(-MOST_BOOST, MOST_BOOST),
+        "0",
+        "1000",
+        "added to the priority of each job, which decides the order of all jobs in the same scheduler",
+    ),
+    key(
+        "scheduler.profile",
+        Kind::Text,
+        "",
+        "'conservative'",
+        "only in a queue: the profile of its scheduler. It lies over `[policy.scheduler]`, and below the other keys of this table",
     ),
     key(
         "scheduler.queue-policy",
@@ -264,6 +360,13 @@ pub const RESOURCE: &[Key] = &[
     ),
 ];
 
+/// The keys of `[users]`.
+pub const USERS: &[Key] = &[key("*", Kind::Number(0, LARGEST), "", "1000", "the number of the user of this name")];
+
+/// The keys of `[groups]`.
+pub const GROUPS: &[Key] =
+    &[key("*", Kind::Texts, "", "['1000']", "who is in the group of this name: names that `[users]` has, or numbers")];
+
 /// The keys of an entry of the calendar.
 pub const CALENDAR: &[Key] = &[
     key("queues", Kind::TextOrTexts, "", "'batch'", "needed: the queues that are started while it is on"),
@@ -304,16 +407,33 @@ pub const CALENDAR: &[Key] = &[
 
 /// Where the tables stand. Whoever is named first is above.
 pub const TABLES: &[(&str, &[Key])] = &[
+    ("", TOP),
     ("queues.*", QUEUE),
     ("queues.*.policy", POLICY),
+    ("profiles.*", PROFILE),
+    ("queues.*.lend", LEND),
+    ("queues.*.borrow", BORROW),
     ("policy", POLICY),
     ("resource", RESOURCE),
     ("calendar.*", CALENDAR),
+    ("users", USERS),
+    ("groups", GROUPS),
 ];
 
 /// All keys with their full names, as `queues.*.hosts`.
 pub fn keys() -> impl Iterator<Item = (String, &'static Key)> {
-    TABLES.iter().flat_map(|(table, keys)| keys.iter().map(move |key| (format!("{table}.{}", key.name), key)))
+    let below = |table: &'static str| match table {
+        "" => String::new(),
+        table => format!("{table}."),
+    };
+    let all = TABLES.iter().flat_map(move |(table, keys)| keys.iter().map(move |key| (below(table) + key.name, key)));
+    all.chain(scheduler_keys().map(|(name, key)| (format!("profiles.*.{name}"), key)))
+}
+
+/// The keys of a scheduler, which a profile may have as well.
+pub fn scheduler_keys() -> impl Iterator<Item = (&'static str, &'static Key)> {
+    let keys = POLICY.iter().filter_map(|key| Some((key.name.strip_prefix("scheduler.")?, key)));
+    keys.filter(|(name, _)| *name != "profile")
 }
 
 /// The key with these names, where `*` stands for any.
@@ -347,7 +467,7 @@ pub fn near(names: &[String]) -> Option<String> {
 /// The built-in defaults as a configuration: what holds where nobody says anything.
 pub fn built_in() -> String {
     let lines = POLICY.iter().filter(|key| !key.default.is_empty());
-    lines.map(|key| format!("policy.{} = {}\n", key.name, key.default)).collect()
+    lines.map(|key| format!("policy.{} = {}\n", key.name, key.default)).chain([BUILT_IN.to_owned()]).collect()
 }
 
 /// A JSON schema (draft 2020-12) of a configuration file, from which editors complete and check.
@@ -383,6 +503,10 @@ fn table() -> Map<String, Value> {
 fn insert(table_: &mut Map<String, Value>, parts: &[&str], key: &Key) {
     let [first, rest @ ..] = parts else { return };
     let (name, element) = first.strip_suffix("[]").map_or((*first, false), |name| (name, true));
+    if name == "*" && rest.is_empty() {
+        table_.insert("additionalProperties".into(), value_schema(key));
+        return;
+    }
     if name == "*" {
         if !table_["additionalProperties"].is_object() {
             table_.insert("additionalProperties".into(), table().into());

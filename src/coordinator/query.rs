@@ -5,6 +5,7 @@ use super::state::Coordinator;
 use super::types::{Blocked, Group, GroupPhase, Loan, Ownership, Plan, PlanId, QueueSpec, TakeStamp};
 use super::windows::LOOK_AHEAD;
 use crate::base::{Epoch, GroupId, QueueId, TargetId, TargetSet, Timestamp};
+use std::num::NonZeroU32;
 
 static NONE: std::sync::LazyLock<TargetSet> = std::sync::LazyLock::new(TargetSet::new);
 
@@ -88,6 +89,11 @@ impl Coordinator {
         self.queues.get(&queue).and_then(|q| q.claim).and_then(|claim| claim.take)
     }
 
+    /// How many targets at a time leave others for a claiming queue; `None`: all, or it does not claim.
+    pub fn max_leaving(&self, queue: QueueId) -> Option<NonZeroU32> {
+        self.queues.get(&queue).and_then(|q| q.claim).and_then(|claim| claim.max_leaving)
+    }
+
     /// Who comes before a claiming queue for some of its members (`blocked: overlap`).
     pub fn blocked(&self, queue: QueueId) -> Option<Blocked> {
         self.compute_blocked(queue, &self.claim_order())
@@ -132,6 +138,16 @@ impl Coordinator {
     /// The planned switches, in the order in which they were planned.
     pub fn plans(&self) -> impl Iterator<Item = (PlanId, &Plan)> + '_ {
         self.plans.iter().map(|(id, plan)| (*id, plan))
+    }
+
+    /// The targets for which a queue comes first.
+    pub fn desired_by(&self, queue: QueueId) -> TargetSet {
+        self.queues.get(&queue).map_or_else(TargetSet::new, |q| q.desired.clone())
+    }
+
+    /// The loan of a target.
+    pub fn loan(&self, target: TargetId) -> Option<Loan> {
+        self.loans.get(&target).copied()
     }
 
     /// The loans on record.

@@ -46,6 +46,13 @@ pub enum Reason {
     },
     /// It stands behind the queue-depth.
     BeyondDepth,
+    /// Its user has as much as a limit allows: it is held back, outside the order.
+    UserLimit {
+        /// The key of the limit.
+        limit: Box<str>,
+        /// What it allows.
+        allowed: u64,
+    },
 }
 
 /// A resource of which there is too little.
@@ -83,6 +90,7 @@ impl fmt::Display for Reason {
                 write!(f, "exceeds-window: limit {limit}, longest window {longest}")
             }
             Reason::BeyondDepth => f.write_str("beyond-depth: the queue-depth ends before it"),
+            Reason::UserLimit { limit, allowed } => write!(f, "user-limit: {limit} allows {allowed}"),
         }
     }
 }

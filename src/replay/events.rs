@@ -99,7 +99,7 @@ fn event_line(event: &Event) -> (&'static str, Value) {
         }
         Event::Cancel { job } => ("cancel", json!({"job": job.0})),
         Event::Prioritize { jobs } => {
-            let jobs: Vec<(u64, u32)> = jobs.iter().map(|(job, priority)| (job.0, priority.0)).collect();
+            let jobs: Vec<(u64, i64)> = jobs.iter().map(|(job, priority)| (job.0, priority.0)).collect();
             ("prioritize", json!({ "jobs": jobs }))
         }
         Event::Relimit { job, limit } => ("relimit", json!({"job": job.0, "limit": length(*limit)})),
@@ -141,12 +141,14 @@ fn event_line(event: &Event) -> (&'static str, Value) {
         Event::Planned { at, name, switch: spec } => {
             ("planned", json!({"at": time(*at), "name": name, "switch": switch(spec)}))
         }
+        Event::Abort { plan } => ("abort", json!({ "plan": plan })),
         Event::CancelPlanned { name } => ("cancel-planned", json!({"name": name})),
         Event::Offline { targets } => ("offline", json!({"targets": set(targets)})),
         Event::Online { targets } => ("online", json!({"targets": set(targets)})),
         Event::Drain { targets, reason, at } => {
             ("drain", json!({"targets": set(targets), "reason": reason, "at": at.map(time)}))
         }
+        Event::Recall { targets } => ("recall", json!({"targets": set(targets)})),
         Event::Undrain { targets } => ("undrain", json!({"targets": set(targets)})),
         Event::AddTargets { addition, online } => {
             ("add", json!({"ranks": addition.rank_ids().to_string(), "online": online}))
@@ -187,6 +189,20 @@ fn effect_line(effect: &Effect) -> (&'static str, Value) {
                 "started": time(*started),
                 "cancelled": cancelled,
             }),
+        ),
+        Effect::Lent { targets, lender, borrower, until, prolonged } => (
+            "lent",
+            json!({
+                "lender": lender,
+                "borrower": borrower,
+                "targets": set(targets),
+                "until": time(*until),
+                "prolonged": prolonged,
+            }),
+        ),
+        Effect::LoanEnded { targets, lender, borrower, why } => (
+            "loan-ended",
+            json!({"lender": lender, "borrower": borrower, "targets": set(targets), "why": why.to_string()}),
         ),
         Effect::QueueChanged { queue, what, detail } => {
             ("queue", json!({"queue": queue, "what": what, "detail": detail}))

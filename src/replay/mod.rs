@@ -11,12 +11,14 @@ pub mod workload;
 
 mod clock;
 pub mod engine;
+pub mod nested;
 pub mod observer;
 
 mod audit;
 pub mod book;
 pub mod digest;
 pub mod donations;
+mod loans;
 pub mod measure;
 pub mod metrics;
 pub mod random;

@@ -8,11 +8,8 @@ pub fn denial(denial: &Denial) -> String {
     match denial {
         Denial::UnknownQueue(name) => format!("no queue {name}"),
         Denial::NoQueue => "no queue named, and there is no default".to_owned(),
-        Denial::Disabled(reason) if reason.is_empty() => "the queue is disabled".to_owned(),
-        Denial::Disabled(reason) => format!("the queue is disabled: {reason}"),
-        Denial::Limit { limit, asked, allowed } => format!("{limit}: asked {asked}, allowed {allowed}"),
         Denial::DuplicateId => "its id is taken".to_owned(),
-        Denial::Reason(reason) => reason.to_string(),
+        Denial::Disabled(_) | Denial::Access { .. } | Denial::Limit { .. } | Denial::Reason(_) => denial.to_string(),
     }
 }
 
@@ -36,7 +33,8 @@ pub fn mode(mode: &StartMode) -> String {
             format!(" as a group{min} until {}", g.give_up)
         }
     };
-    format!("{take}{group}")
+    let waves = mode.max_leaving.map_or(String::new(), |n| format!(" at most {n} leaving at a time"));
+    format!("{take}{group}{waves}")
 }
 
 /// An instant as people read it: seconds, and the date where the wall clock at time 0 (seconds since 1970) is known.

@@ -5,8 +5,10 @@
 
 use crate::base::{Duration, Epoch, JobId, Priority, TargetSet, Timestamp};
 use crate::config::{Config, QueueConfig};
+use crate::coordinator::LoanEnd;
 use crate::matcher::{Freed, Reason, Request, Selection};
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A job on its way in.
@@ -46,6 +48,8 @@ pub struct StartMode {
     pub take: bool,
     /// Take all targets at once, or none.
     pub group: Option<GroupMode>,
+    /// Take targets in waves: so many leave other started queues at a time, and these go on using the rest.
+    pub max_leaving: Option<NonZeroU32>,
 }
 
 /// How targets are gathered for a start all at once.
@@ -191,6 +195,16 @@ pub enum Event {
     CancelPlanned {
         /// By its name.
         name: String,
+    },
+    /// A switch is taken back: a planned one is withdrawn, one that was done is undone, and all that it moved returns.
+    Abort {
+        /// The name under which it was planned; `None`: the latest that was done.
+        plan: Option<String>,
+    },
+    /// Loans of targets end: they go home once nobody holds them, and stay there for a while.
+    Recall {
+        /// Which, those that are not lent left out.
+        targets: TargetSet,
     },
     /// Targets do not answer.
     Offline {
@@ -369,6 +383,30 @@ pub enum Effect {
         /// Whether the donor has them back.
         cancelled: bool,
     },
+    /// Targets are lent, or lent for longer.
+    Lent {
+        /// Which.
+        targets: TargetSet,
+        /// By whom.
+        lender: Arc<str>,
+        /// To whom.
+        borrower: Arc<str>,
+        /// Until when, at the latest.
+        until: Timestamp,
+        /// Whether they were lent already.
+        prolonged: bool,
+    },
+    /// A loan is over: the targets go home once nobody holds them.
+    LoanEnded {
+        /// Which.
+        targets: TargetSet,
+        /// Who lent them.
+        lender: Arc<str>,
+        /// Who had borrowed them.
+        borrower: Arc<str>,
+        /// Why.
+        why: LoanEnd,
+    },
     /// A queue's state has changed.
     QueueChanged {
         /// Which.
@@ -404,9 +442,20 @@ pub enum Denial {
     NoQueue,
     /// The queue takes no submissions; its reason.
     Disabled(String),
+    /// The user is not among those who may submit to the queue.
+    Access {
+        /// The queue.
+        queue: String,
+        /// The user: name and number, or the number.
+        user: String,
+        /// The key of the lists.
+        key: String,
+        /// Whom they name.
+        allowed: String,
+    },
     /// A limit of the queue's policy: which, asked, allowed.
     Limit {
-        /// The key of the limit.
+        /// The key of the limit, in full.
         limit: String,
         /// What was asked.
         asked: String,

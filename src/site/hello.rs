@@ -60,6 +60,7 @@ impl Site {
             userid: found.userid,
             priority: found.priority,
             submitted: found.submitted,
+            late: None,
             limit: found.limit,
             planned: Timestamp::NEVER,
             started: found.started,
@@ -82,9 +83,14 @@ impl Site {
             return old.id;
         }
         let id = QueueId(self.queues.len() as u32);
-        let policy = self.config.policy.clone();
-        let config =
-            QueueConfig { name: name.to_owned(), members: Members::Requires(Vec::new()), parent: None, policy };
+        let policy = self.config.common_policy();
+        let config = QueueConfig {
+            name: name.to_owned(),
+            members: Members::Requires(Vec::new()),
+            parent: None,
+            policy,
+            lending: Default::default(),
+        };
         self.coordinator.add_tombstone(id, super::queues::spec_of(&config, TargetSet::new()));
         self.queues.push(Queue {
             id,
@@ -136,10 +142,11 @@ impl Site {
         freed.extend(unknown.iter());
         let job = self.jobs.job_mut(slot);
         (job.started, job.limit, job.holding, job.why) = (found.started, found.limit, index, Why::Nothing);
+        let job = self.jobs.job(slot);
         let request = JobRequest {
             id: found.id,
-            priority: job.priority,
-            submitted: job.submitted,
+            priority: self.order_priority(job),
+            submitted: job.in_order_from(),
             limit: found.limit,
             request: found.request.clone(),
         };

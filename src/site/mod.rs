@@ -20,7 +20,9 @@ mod queues;
 mod calendar;
 mod nodes;
 mod timetable;
+mod undo;
 
+mod lending;
 mod pools;
 mod step;
 mod view;
@@ -40,6 +42,7 @@ mod observer;
 mod ledger;
 mod queue;
 mod rules;
+mod shares;
 
 pub use audit::audit;
 pub use calendar::{PlannedDrain, PlannedSwitch};
@@ -53,12 +56,14 @@ pub use history::{History, MOST_NOTES, Note};
 pub use job::{Counts, Job, JobState, Why};
 pub use nodes::Drained;
 pub use observer::Observer;
-pub use plan::{Move, Preview, StartChange};
+pub use plan::{Drain, Move, Preview, StartChange};
 pub use queue::Places;
+pub use shares::{Counted, HeldBack};
 pub use snapshot::{RestoreError, SNAPSHOT_VERSION, Snapshot};
 pub use state::{Site, SiteOptions};
 pub use step::ScheduleEnd;
 pub use timetable::Turn;
+pub use undo::DoneSwitch;
 pub use view::{DonationView, HolderView, QueueView, TargetView};
 pub use violation::{Invariant, Violation};
 

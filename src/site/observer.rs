@@ -268,6 +268,8 @@ impl Observer {
                 | Effect::PlannedStart { .. }
                 | Effect::DonationStarted { .. }
                 | Effect::DonationEnded { .. }
+                | Effect::Lent { .. }
+                | Effect::LoanEnded { .. }
                 | Effect::QueueChanged { .. }
                 | Effect::PlanDue { .. } => {}
             }

@@ -159,8 +159,16 @@ impl Site {
         queue.rules = Rules::of(&config.policy);
         let policy = config.policy.scheduler.clone();
         let other_policy = queue.config.policy.scheduler != policy;
+        let other_user_limits = queue.config.policy.limits.user != config.policy.limits.user;
+        let other_boost = queue.config.policy.priority_boost != config.policy.priority_boost;
         queue.config = config;
         let name = queue.name.clone();
+        if other_boost {
+            self.boost(now, id, effects);
+        }
+        if other_user_limits {
+            self.other_user_limits(now, id, effects);
+        }
         if parent.is_none() {
             if other_policy {
                 self.tell(now, id, Input::Policy(policy), effects);
@@ -262,7 +270,7 @@ impl Site {
     ) -> Result<(), EventError> {
         let id = self.queue_id(name)?;
         if self.queue(id).parent.is_some() {
-            if mode.group.is_some() {
+            if mode.group.is_some() || mode.max_leaving.is_some() {
                 return Err(EventError::VirtualGroup(name.to_owned()));
             }
             self.virtual_start(now, id, effects);
@@ -310,7 +318,8 @@ impl Site {
         effects: &mut Vec<Effect>,
     ) -> Result<(), EventError> {
         let resolved = self.resolve(switch)?;
-        self.coordinator.switch(now, &resolved.request)?;
+        let done = self.coordinator.switch(now, &resolved.request)?;
+        self.note_switch(now, done, None, &resolved);
         self.switched(now, &resolved, "switch", effects);
         Ok(())
     }
@@ -341,7 +350,7 @@ impl Site {
         }
     }
 
-    fn virtual_start(&mut self, now: Timestamp, id: QueueId, effects: &mut Vec<Effect>) {
+    pub(super) fn virtual_start(&mut self, now: Timestamp, id: QueueId, effects: &mut Vec<Effect>) {
         let queue = self.queue_mut(id);
         queue.stop_reason.clear();
         if !std::mem::replace(&mut queue.started, true) {
@@ -354,7 +363,7 @@ impl Site {
     }
 
     /// The jobs of the queue leave the parent's scheduler; they stay pending.
-    fn virtual_stop(&mut self, now: Timestamp, id: QueueId, effects: &mut Vec<Effect>) {
+    pub(super) fn virtual_stop(&mut self, now: Timestamp, id: QueueId, effects: &mut Vec<Effect>) {
         if !std::mem::replace(&mut self.queue_mut(id).started, false) {
             return;
         }
@@ -365,7 +374,16 @@ impl Site {
         }
     }
 
-    fn report(&self, id: QueueId, what: &'static str, detail: String, effects: &mut Vec<Effect>) {
+    /// Tells the scheduler where the jobs of a queue stand in its order, after the boost of the queue has changed.
+    fn boost(&mut self, now: Timestamp, id: QueueId, effects: &mut Vec<Effect>) {
+        let waiting = self.waiting_jobs(id).into_iter().map(|slot| self.jobs.job(slot)).filter(|j| j.in_scheduler);
+        let jobs: Vec<_> = waiting.map(|j| (j.id, self.order_priority(j))).collect();
+        if !jobs.is_empty() {
+            self.tell(now, self.home(id), Input::Prioritize(jobs), effects);
+        }
+    }
+
+    pub(super) fn report(&self, id: QueueId, what: &'static str, detail: String, effects: &mut Vec<Effect>) {
         effects.push(Effect::QueueChanged { queue: self.queue(id).name.clone(), what, detail });
     }
 }

@@ -11,12 +11,14 @@
 use super::calendar::{PlannedDrain, PlannedSwitch};
 use super::event::Effect;
 use super::job::{Counts, Holding, Job, JobTable};
+use super::lending::Lent;
 use super::nodes::Drained;
 use super::queue::{Places, Queue};
 use super::rules::Rules;
 use super::state::{Site, SiteOptions};
 use super::step::Held;
 use super::timetable::Timetable;
+use super::undo::DoneSwitch;
 use super::violation::Violation;
 use crate::base::{Epoch, JobId, QueueId, TargetId, TargetSet, Timestamp, Windows};
 use crate::config::{Config, QueueConfig, QueuePolicy};
@@ -58,7 +60,11 @@ pub struct Snapshot {
     planned_drains: Vec<PlannedDrain>,
     planned_switches: BTreeMap<String, PlannedSwitch>,
     #[serde(default)]
+    done_switches: Vec<DoneSwitch>,
+    #[serde(default)]
     timetable: Timetable,
+    #[serde(default)]
+    lent: Lent,
     violations: Vec<Violation>,
     checked: u64,
 }
@@ -153,7 +159,9 @@ impl Site {
             drained: self.drained.clone(),
             planned_drains: self.planned_drains.clone(),
             planned_switches: self.planned_switches.clone(),
+            done_switches: self.done_switches.clone(),
             timetable: self.timetable.clone(),
+            lent: self.lent.clone(),
             violations: self.violations.clone(),
             checked: self.checked,
         }
@@ -209,7 +217,9 @@ impl Site {
         site.drained = snapshot.drained;
         site.planned_drains = snapshot.planned_drains;
         site.planned_switches = snapshot.planned_switches;
+        site.done_switches = snapshot.done_switches;
         site.timetable = snapshot.timetable;
+        site.lent = snapshot.lent;
         site.violations = snapshot.violations;
         site.checked = snapshot.checked;
         site.recovering = true;
@@ -321,6 +331,10 @@ impl Site {
             table.restore_holding(holding.clone());
         }
         self.jobs = table;
+        let open = self.jobs.iter().filter(|(_, j)| !j.state.is_final());
+        for slot in open.map(|(slot, _)| slot).collect::<Vec<_>>() {
+            self.note_share(slot);
+        }
         Ok(())
     }
 
@@ -347,8 +361,8 @@ impl Site {
             let hello = HelloJob {
                 job: JobRequest {
                     id: holding.name,
-                    priority: job.priority,
-                    submitted: job.submitted,
+                    priority: self.order_priority(job),
+                    submitted: job.in_order_from(),
                     limit: holding.limit,
                     request: holding.request.clone(),
                 },
@@ -364,7 +378,7 @@ impl Site {
         }
         let waiting: Vec<u32> = self.jobs.iter().filter(|(_, j)| j.in_scheduler).map(|(slot, _)| slot).collect();
         for slot in waiting {
-            self.enqueue(now, slot, effects);
+            self.enter(now, slot, effects);
         }
         Ok(())
     }

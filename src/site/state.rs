@@ -8,10 +8,13 @@ use super::error::EventError;
 use super::event::{Effect, Event};
 use super::job::{Counts, JobState, JobTable};
 use super::ledger::{Ledger, Size};
+use super::lending::Lent;
 use super::nodes::Drained;
 use super::pools::Pools;
 use super::queue::Queue;
+use super::shares::Shares;
 use super::timetable::Timetable;
+use super::undo::DoneSwitch;
 use super::violation::Violation;
 use crate::base::{FastMap, QueueId, TargetId, TargetSet, Timestamp};
 use crate::config::{Config, Members, QueueConfig};
@@ -56,12 +59,17 @@ pub struct Site {
     pub(super) ledger: Ledger,
     pub(super) pools: Pools,
     pub(super) jobs: JobTable,
+    pub(super) shares: Shares,
     /// Targets that answer, drained or not.
     pub(super) answering: TargetSet,
     pub(super) drained: BTreeMap<TargetId, Drained>,
     pub(super) planned_drains: Vec<PlannedDrain>,
     pub(super) planned_switches: BTreeMap<String, PlannedSwitch>,
+    pub(super) done_switches: Vec<DoneSwitch>,
     pub(super) timetable: Timetable,
+    pub(super) lent: Lent,
+    /// When loans have to be looked at again even if nothing happens; never if not.
+    pub(super) loans_at: Timestamp,
     /// Something that ownership depends on has changed.
     pub(super) unsettled: bool,
     /// When ownership has to be looked at again even if nothing happens; never if not.
@@ -99,7 +107,8 @@ impl Site {
                 name: ANONYMOUS.to_owned(),
                 members: Members::All,
                 parent: None,
-                policy: config.policy.clone(),
+                policy: config.common_policy(),
+                lending: Default::default(),
             };
             site.queue_create(Timestamp::MIN, anonymous, &mut effects)?;
         }
@@ -138,11 +147,15 @@ impl Site {
             ledger,
             pools: Pools::new(pools),
             jobs: JobTable::default(),
+            shares: Shares::default(),
             answering: TargetSet::new(),
             drained: BTreeMap::new(),
             planned_drains: Vec::new(),
             planned_switches: BTreeMap::new(),
+            done_switches: Vec::new(),
             timetable: Timetable::default(),
+            lent: Lent::default(),
+            loans_at: Timestamp::NEVER,
             unsettled: true,
             settle_at: Timestamp::NEVER,
             boundary: Timestamp::NEVER,
@@ -197,6 +210,8 @@ impl Site {
             Event::Switch(switch) => self.switch(now, &switch, effects),
             Event::Planned { at, name, switch } => self.plan(now, at, name, switch),
             Event::CancelPlanned { name } => self.cancel_plan(&name),
+            Event::Recall { targets } => self.recall(now, &targets),
+            Event::Abort { plan } => self.abort(now, plan.as_deref(), effects),
             Event::Offline { targets } => self.set_answering(&targets, false),
             Event::Online { targets } => self.set_answering(&targets, true),
             Event::Drain { targets, reason, at } => self.drain(now, &targets, &reason, at),
@@ -225,6 +240,7 @@ impl Site {
         *self.jobs.counts.of(state) += 1;
         self.count(queue, before, |n| *n -= 1);
         self.count(queue, state, |n| *n += 1);
+        self.note_share(slot);
     }
 
     /// Changes the sum of a queue that belongs to a state, if there is one.

@@ -48,10 +48,17 @@ impl Site {
         // Only what a pass has unsettled gives cause for another round.
         for _ in 0..MAX_ROUNDS {
             self.settle(now, effects);
+            if self.end_loans_early(now) {
+                self.settle(now, effects);
+            }
             self.put_off_pools(now);
             self.stir(now, effects);
+            self.review_shares(now, effects);
             let ready = self.queues.iter().filter(|q| has_work(q, now)).count();
             let left = work_budget.saturating_sub(end.examined);
+            if ready == 0 && left > 0 && self.give_loans(now, effects) {
+                continue;
+            }
             if ready == 0 || left == 0 {
                 end.more |= ready > 0;
                 break;
@@ -64,12 +71,15 @@ impl Site {
             let budget = if left == usize::MAX { left } else { (left / ready).max(1) };
             self.run_passes(now, budget);
             self.read_passes(now, budget, &mut end, effects);
-            let stirred = self.stir(now, effects);
-            if !(self.unsettled || stirred) || end.more {
+            let stirred = self.stir(now, effects) | self.review_shares(now, effects);
+            if end.more || !(self.unsettled || stirred || self.give_loans(now, effects)) {
                 break;
             }
         }
         self.settle(now, effects);
+        self.review_shares(now, effects);
+        self.look_at_loans(now);
+        self.loans_at = self.loans_wakeup(now);
         if self.options.check_ledger {
             self.checked += 1;
             self.jobs.advance_settled();
@@ -81,6 +91,8 @@ impl Site {
             self.violations.extend(found);
             let found = self.check_pool_plans(now);
             self.violations.extend(found);
+            let found = self.check_loans(now);
+            self.violations.extend(found);
             self.check_kept(now);
         }
         end
@@ -91,7 +103,8 @@ impl Site {
         if self.recovering {
             return None;
         }
-        let mut next = if self.unsettled { now } else { self.settle_at };
+        let settled = self.shares.is_settled();
+        let mut next = if self.unsettled || !settled { now } else { self.settle_at.min(self.loans_at) };
         next = next.min(self.pool_wakeup().unwrap_or(next));
         for queue in &self.queues {
             if let Some(scheduler) = queue.scheduler.as_ref().filter(|_| queue.started) {
@@ -277,7 +290,7 @@ impl Site {
         job.started = now;
         job.why = Why::Nothing;
         job.holding = index;
-        self.jobs.add_holding(Holding {
+        let index = self.jobs.add_holding(Holding {
             slot,
             queue,
             name: id,
@@ -290,6 +303,10 @@ impl Site {
             limit,
             quarantined: false,
         });
+        if self.options.check_ledger {
+            let found = self.check_start_on_loan(now, self.jobs.holding(index));
+            self.violations.extend(found);
+        }
         self.set_state(slot, JobState::Running);
         let record = self.queue_mut(queue);
         record.waiting -= 1;
@@ -374,7 +391,13 @@ impl Site {
                 effects.push(Effect::Up { queue: name(self, queue), targets: targets.clone(), epoch });
                 self.tell(now, queue, Input::Up { targets, epoch }, effects);
             }
-            Order::Moved { .. } | Order::LoanEnded { .. } => {}
+            Order::Moved { .. } => {}
+            Order::LoanEnded { targets, lender, borrower, why, .. } => effects.push(Effect::LoanEnded {
+                targets,
+                lender: name(self, lender),
+                borrower: name(self, borrower),
+                why,
+            }),
             Order::DonationStarted { targets, donor, recipient, .. } => effects.push(Effect::DonationStarted {
                 targets,
                 donor: name(self, donor),
@@ -395,9 +418,9 @@ impl Site {
             Order::GroupGaveUp { queue, why, .. } => {
                 effects.push(changed(self, queue, "gave-up", why.to_string()));
             }
-            Order::PlanExecuted { plan, request } => self.plan_done(now, plan, &request, None, effects),
+            Order::PlanExecuted { plan, request, switch } => self.plan_done(now, plan, &request, Ok(switch), effects),
             Order::PlanRefused { plan, request, error } => {
-                self.plan_done(now, plan, &request, Some(error.to_string()), effects);
+                self.plan_done(now, plan, &request, Err(error.to_string()), effects);
             }
             Order::Removed { targets } => self.targets_gone(now, &targets, effects),
             Order::QueueBlocked { queue, blocked } => {

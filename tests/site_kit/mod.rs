@@ -38,7 +38,7 @@ pub fn queue_with(name: &str, nodes: &str, precedence: i32, queue_policy: QueueP
     policy.scheduler.queue_policy = queue_policy;
     let hosts: Vec<String> = set(nodes).iter().map(|t| format!("node{t}")).collect();
     let members = Members::Hosts(Hostlist::parse(&hosts.join(",")).expect("a hostlist"));
-    QueueConfig { name: name.to_owned(), members, parent: None, policy }
+    QueueConfig { name: name.to_owned(), members, parent: None, policy, lending: Default::default() }
 }
 
 pub fn config(queues: &[QueueConfig]) -> Config {
@@ -69,6 +69,19 @@ impl Bed {
         let graph = Arc::new(Graph::uniform(count, 2, 0).expect("a graph"));
         let options = SiteOptions { check_ledger: true, annotate: true };
         let site = Site::new(graph, Arc::new(properties), Arc::new(config(queues)), options).expect("a site");
+        let mut bed = Self { site, now: at(0), effects: Vec::new() };
+        bed.tell(Event::Online { targets: bed.site.inventory().clone() });
+        start.iter().for_each(|queue| bed.start(queue));
+        bed.step();
+        bed
+    }
+
+    /// The same from the text of a configuration.
+    pub fn of(count: u32, text: &str, start: &[&str]) -> Self {
+        let graph = Arc::new(Graph::uniform(count, 2, 0).expect("a graph"));
+        let config = Config::parse(text, "site.toml").unwrap_or_else(|e| panic!("{e}"));
+        let options = SiteOptions { check_ledger: true, annotate: true };
+        let site = Site::new(graph, Arc::default(), Arc::new(config), options).expect("a site");
         let mut bed = Self { site, now: at(0), effects: Vec::new() };
         bed.tell(Event::Online { targets: bed.site.inventory().clone() });
         start.iter().for_each(|queue| bed.start(queue));

@@ -90,8 +90,10 @@ impl Translate {
                 switch(SwitchSpec { release, start: start.iter().map(|s| mode(s, at)).collect() })
             }
             ActionKind::CancelPlanned { plan } => tell(Event::CancelPlanned { name: plan }),
+            ActionKind::Abort { plan } => tell(Event::Abort { plan }),
             ActionKind::Drain { nodes, reason } => Ok(Deed::Drain { nodes, reason, at: planned }),
             ActionKind::Undrain { nodes } => Ok(Deed::Undrain(nodes)),
+            ActionKind::Recall { nodes } => Ok(Deed::Recall(nodes)),
             ActionKind::Fail { nodes } => Ok(Deed::Fail(nodes)),
             ActionKind::Return { nodes } => Ok(Deed::Return(nodes)),
             ActionKind::Add(addition) => {
@@ -101,7 +103,7 @@ impl Translate {
             }
             ActionKind::Remove { nodes } => Ok(Deed::Remove(nodes)),
             ActionKind::Cancel { jobs } => Ok(Deed::Cancel(jobs)),
-            ActionKind::Reprioritize { jobs, priority } => Ok(Deed::Reprioritize(jobs, Priority(priority))),
+            ActionKind::Reprioritize { jobs, priority } => Ok(Deed::Reprioritize(jobs, Priority(priority.into()))),
             ActionKind::Relimit { jobs, limit } => Ok(Deed::Relimit(jobs, limit)),
             ActionKind::Move { jobs, to } => Ok(Deed::Move(jobs, to)),
         }
@@ -139,5 +141,5 @@ impl Translate {
 /// A start at `at`.
 fn mode(start: &StartQueue, at: Timestamp) -> (String, StartMode) {
     let group = start.group.map(|g| GroupMode { min: g.min, give_up: at + g.give_up });
-    (start.queue.clone(), StartMode { take: start.take, group })
+    (start.queue.clone(), StartMode { take: start.take, group, max_leaving: start.max_leaving })
 }

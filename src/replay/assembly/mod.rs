@@ -1,28 +1,21 @@
-//! From a scenario to a replay: opens what it names, and builds the parts through the table of [`crate::services`].
+//! From a scenario to a replay: opens what it names, and makes the services that the registry of [`crate::services`] plans.
 //!
-//! The parts, by name:
-//!
-//! | part | gives |
-//! |---|---|
-//! | `graph-text`, `graph-r`, `graph-jgf`, `graph-uniform`, `graph-swf-header`, `graph-config` | the machine |
-//! | `config-toml` | queues and policies |
-//! | `workload-swf`, `workload-jobs`, `workload-generate` | jobs; each takes the next `[[workload]]` |
-//! | `node-log` | what happens to nodes; each takes the next `[[node-events]]` |
-//! | `actions` | what administrators do |
-//! | `site` | coordinator and schedulers, in this process |
-//! | `clock-timestamp`, `clock-event` | virtual time, and when schedulers run |
-//! | `job-metrics` | figures |
-//! | `starts`, `jobs-csv`, `events` | files |
+//! A scenario asks for `replay`, for a `workload@N` and a `node-log@N` each, for `actions`, for a `sched@QUEUE` each, and for the
+//! files that are to be written. Who provides these, in which order, is said by rules: those in `services/built-in.toml`, and
+//! fragments that lie over them. A service that nobody asks for is not made.
 
 mod actions;
 mod error;
 mod machine;
+mod nested;
 mod parts;
+mod sched;
 mod work;
 
 pub(crate) use actions::deed_of;
 pub use error::AssemblyError;
-pub use parts::{PARTS, table, wanted};
+pub use parts::{COMPILED_IN, wanted};
+pub use sched::ServiceOptions;
 
 use super::engine::{Engine, Intervention, Metrics, NodeRules, Options, Outcome, ReplayError, Timed};
 use super::export::Exporter;
@@ -30,11 +23,13 @@ use super::observer::Observer;
 use super::scenario::{Check, PassRule, Scenario};
 use super::source::{Jobs, QueueNames};
 use super::workload::{TraceJob, Workload};
-use crate::base::{FastMap, Timestamp};
+use crate::base::{Duration, FastMap, JobId, Timestamp};
 use crate::config::Config;
 use crate::formats::swf::Swf;
 use crate::graph::{Graph, Properties};
+use crate::services::{Built, Plan, Registry, Rule};
 use crate::site::{Event, Site};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -51,6 +46,8 @@ pub struct RunOptions {
     pub jobs_csv: Option<PathBuf>,
     /// Write events and effects here.
     pub events: Option<PathBuf>,
+    /// What there is beside the services that are compiled in.
+    pub services: ServiceOptions,
 }
 
 /// A replay under construction.
@@ -66,10 +63,12 @@ pub struct Assembly {
     graph: Option<(Arc<Graph>, Arc<Properties>)>,
     config: Config,
     traces: FastMap<PathBuf, Arc<Swf>>,
-    next_workload: usize,
-    next_log: usize,
+    sources: BTreeMap<usize, work::ReadWorkload>,
+    schedulers: BTreeMap<String, Option<Rule>>,
     jobs: Vec<TraceJob>,
     queues: QueueNames,
+    /// Jobs that run an instance, with its name.
+    instance_of: Vec<(JobId, String)>,
     highest_id: u64,
     timed: Vec<Timed>,
     site: Option<Site>,
@@ -93,6 +92,8 @@ pub struct Replay {
     pub warnings: Vec<String>,
     /// The wall clock at time 0, in seconds since 1970.
     pub epoch: Option<i64>,
+    /// The services that were made, in their order.
+    pub services: Built,
     site: Site,
     timed: Vec<Timed>,
     options: Options,
@@ -110,10 +111,11 @@ impl Assembly {
             graph: None,
             config: Config::default(),
             traces: FastMap::default(),
-            next_workload: 0,
-            next_log: 0,
+            sources: BTreeMap::new(),
+            schedulers: BTreeMap::new(),
             jobs: Vec::new(),
             queues: QueueNames::default(),
+            instance_of: Vec::new(),
             highest_id: 0,
             timed: Vec::new(),
             site: None,
@@ -128,6 +130,7 @@ impl Assembly {
     fn add_jobs(&mut self, jobs: Jobs) {
         let map: Vec<u16> = jobs.queues.into_names().iter().map(|name| self.queues.number(name)).collect();
         let straight = map.iter().enumerate().all(|(old, new)| old == usize::from(*new));
+        self.instance_of.extend(jobs.instances);
         let highest = jobs.jobs.iter().map(|j| j.id.0).max().unwrap_or(0);
         self.highest_id = self.highest_id.max(highest);
         let mut jobs = jobs.jobs;
@@ -140,6 +143,16 @@ impl Assembly {
             self.jobs = jobs;
         } else {
             self.jobs.append(&mut jobs);
+        }
+    }
+
+    /// The queue of jobs that name none.
+    fn default_queue(&self) -> Option<String> {
+        match self.config.default_queue() {
+            Some(queue) => Some(queue.name.clone()),
+            None if self.config.queues.is_empty() => Some(ANONYMOUS_QUEUE.to_owned()),
+            None if self.config.queues.len() == 1 => self.config.queues.keys().next().cloned(),
+            None => None,
         }
     }
 
@@ -168,16 +181,13 @@ const ANONYMOUS_QUEUE: &str = "default";
 /// Whatever is wrong with what the scenario names.
 pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyError> {
     let mut a = Assembly::new(scenario, run);
-    let wanted = wanted(&a.scenario, &a.run);
-    table().and_then(|table| table.assemble(&wanted, &mut a)).map_err(AssemblyError::flatten)?;
+    let (registry, plan) = planned(&a.scenario, &a.run)?;
+    let services = parts::makers().build(&registry, &plan, &mut a).map_err(AssemblyError::of_build)?;
+    let nested = a.nested(&mut BTreeMap::new())?;
     let workload = Workload::new(std::mem::take(&mut a.jobs), std::mem::take(&mut a.queues).into_names())?;
+    let workload = workload.with_nested(nested);
     let settings = &a.scenario.settings;
-    let default_queue = match a.config.default_queue() {
-        Some(queue) => Some(queue.name.clone()),
-        None if a.config.queues.is_empty() => Some(ANONYMOUS_QUEUE.to_owned()),
-        None if a.config.queues.len() == 1 => a.config.queues.keys().next().cloned(),
-        None => None,
-    };
+    let default_queue = a.default_queue();
     let options = Options {
         pass: a.pass,
         work_budget: settings.work_budget.unwrap_or(usize::MAX),
@@ -189,6 +199,7 @@ pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyE
         keep_selections: a.run.jobs_csv.is_some() || wants_places(&a.scenario),
         metrics: a.metrics.ok_or(AssemblyError::Incomplete("metrics"))?,
         measure: None,
+        restart_every: None,
     };
     let (graph, _) = a.graph.ok_or(AssemblyError::Incomplete("resources"))?;
     Ok(Replay {
@@ -198,12 +209,29 @@ pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyE
         graph,
         warnings: a.warnings,
         epoch: a.epoch,
+        services,
         site: a.site.ok_or(AssemblyError::Incomplete("schedulers"))?,
         timed: a.timed,
         options,
         exporters: a.exporters,
         observers: a.observers,
     })
+}
+
+/// The services that a scenario and a run ask for, among all that there are.
+///
+/// # Errors
+/// What is wrong with their rules, or what cannot be planned.
+pub fn planned(scenario: &Scenario, run: &RunOptions) -> Result<(Registry, Plan), AssemblyError> {
+    let (wanted, here) = wanted(scenario, run);
+    let mut registry = Registry::new(&run.services.fragments)?.here(here);
+    let instance = |name: &String| name.split_once('@').map(|(_, one)| one.to_owned());
+    registry.make(wanted.names.iter().filter_map(instance));
+    for (service, name) in &run.services.alternatives {
+        registry.prefer(service, name).map_err(AssemblyError::Services)?;
+    }
+    let plan = registry.plan(&wanted, &[])?;
+    Ok((registry, plan))
 }
 
 /// Whether an expectation asks where a job ran.
@@ -225,6 +253,11 @@ impl Replay {
     /// Makes forecasts about so often, and compares them with what comes.
     pub fn measure_forecast(&mut self, samples: u32) {
         self.options.measure = Some(samples);
+    }
+
+    /// Lets the site end and go on from its own record about so often, and those of all instances: a rehearsal of crashes.
+    pub fn restart_every(&mut self, every: Duration) {
+        self.options.restart_every = Some(every);
     }
 
     /// Lets the site say why jobs wait and when they are planned to start, and keep it with the jobs.

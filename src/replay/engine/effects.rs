@@ -37,6 +37,9 @@ impl Engine<'_> {
             Effect::Down { queue, targets, .. } => self.note(b'N', &queue, &targets),
             Effect::DonationStarted { targets, donor, recipient } => {
                 self.note(b'L', &donor, &targets);
+                if self.loans.moves(&targets) {
+                    return;
+                }
                 let holders = self.running_on(&targets).into_iter().map(|s| self.workload.jobs()[s as usize].id);
                 let holders = holders.collect();
                 let wanted = self.wanted_in(&donor);
@@ -47,7 +50,20 @@ impl Engine<'_> {
                 if let Some(recipient) = &recipient {
                     self.digest.text(recipient);
                 }
+                if self.loans.moved(&targets) {
+                    return;
+                }
                 self.donations.ended(now, &targets, &recipient, started, cancelled);
+            }
+            Effect::Lent { targets, lender, borrower, prolonged, .. } => {
+                self.note(if prolonged { b'O' } else { b'B' }, &lender, &targets);
+                self.digest.text(&borrower);
+                self.loans.lent(now, &targets, &borrower, prolonged);
+            }
+            Effect::LoanEnded { targets, lender, borrower, why } => {
+                self.note(b'E', &lender, &targets);
+                self.digest.text(&borrower);
+                self.loans.ended(now, &targets, why);
             }
             Effect::QueueChanged { queue, what, detail } => {
                 self.digest.entry(now, b'W');
@@ -125,11 +141,15 @@ impl Engine<'_> {
         self.digest.entry(self.now, b'S');
         self.digest.word(job.0);
         self.digest_selection(&selection);
+        self.check_confined(slot, &selection);
         self.cores[slot] = self.cores_of(&selection);
         if self.track_holders {
             self.donations.hold(&selection);
         }
         self.book.started(slot, self.now, number, selection);
+        if self.starts_instance(slot as u32) {
+            return;
+        }
         let end = self.now + self.workload.jobs()[slot].run;
         let (slot, run) = (slot as u32, self.book.runs[slot]);
         if !end.is_never() {

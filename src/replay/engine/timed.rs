@@ -36,6 +36,8 @@ pub enum Deed {
     },
     /// Nodes are undrained.
     Undrain(NodeSet),
+    /// Loans of nodes end.
+    Recall(NodeSet),
     /// Nodes fail.
     Fail(NodeSet),
     /// Nodes come back.
@@ -69,6 +71,7 @@ impl Engine<'_> {
                 self.with_targets(&nodes, |targets| Event::Drain { targets, reason, at })
             }
             Deed::Undrain(nodes) => self.with_targets(&nodes, |targets| Event::Undrain { targets }),
+            Deed::Recall(nodes) => self.with_targets(&nodes, |targets| Event::Recall { targets }),
             Deed::Remove(nodes) => self.with_targets(&nodes, |targets| Event::RemoveTargets { targets }),
             Deed::Fail(nodes) => self.resolve(&nodes).map(|targets| self.fail_targets(targets)),
             Deed::Return(nodes) => self.resolve(&nodes).map(|targets| self.return_targets(targets)),
@@ -77,7 +80,13 @@ impl Engine<'_> {
                 let jobs = self.pick(&pick).into_iter().map(|job| (job, priority)).collect();
                 self.try_tell(Event::Prioritize { jobs })
             }
-            Deed::Relimit(pick, limit) => self.with_jobs(&pick, |job| Event::Relimit { job, limit }),
+            Deed::Relimit(pick, limit) => {
+                let jobs = self.pick(&pick);
+                let done = self.with_jobs(&pick, |job| Event::Relimit { job, limit });
+                let slots = jobs.into_iter().filter_map(|job| self.workload.slot(job));
+                slots.for_each(|slot| self.instance_relimited(slot as u32));
+                done
+            }
             Deed::Move(pick, queue) => self.with_jobs(&pick, |job| Event::MoveJob { job, queue: queue.clone() }),
             Deed::Node(state) => self.node_event(state),
         };

@@ -6,14 +6,17 @@
 //! submit ID [q=QUEUE] [n=NODES | slots=N | n=NODES c=CORES] [t=LIMIT] [p=PRIORITY] [u=USER] [lic=LICENCES] [ssd=SSD OF ONE RACK] [racks=N: all of them]
 //! end|fail|requeue|cancel ID…   free ID [TARGETS]   move ID QUEUE   relimit ID LIMIT   prioritize ID PRIORITY
 //! create|change NAME [hosts=LIST] [parent=Q] [policy=P] [precedence=N] [overlap=take] [horizon=H] [max=NODES]
-//! remove NAME [move=Q|hold|cancel]   enable|disable NAME   start NAME [take] [group=GIVEUP] [min=N]
-//! stop NAME   release NAME   switch -NAME… +NAME…   plan NAME AT -NAME… +NAME…   unplan NAME
+//! remove NAME [move=Q|hold|cancel]   enable|disable NAME   start NAME [take] [group=GIVEUP] [min=N] [waves=N]
+//!     [lend=QUEUE,…] [floor=N] [longest=SECONDS] [idle=SECONDS] [home=SECONDS] [cap=N] [kept=N: its own floor] [from=QUEUE,…]
+//! recall TARGETS
+//! stop NAME   release NAME   switch -NAME… +NAME…   plan NAME AT -NAME… +NAME…   unplan NAME   abort [NAME]
 //! online|offline|undrain TARGETS   drain TARGETS [AT]   add HOST   drop TARGETS   found ID QUEUE TARGETS   recovered
 //! ```
 
 mod calendar;
 mod jobs;
 mod ledger;
+mod lending;
 mod moves;
 mod nodes;
 mod pools;
@@ -21,7 +24,7 @@ mod queues;
 
 use super::*;
 use crate::base::{Duration, JobId, Priority, TargetId, TargetSet, Timestamp};
-use crate::config::{Config, Members, PolicyConfig, QueueConfig};
+use crate::config::{Borrow, Config, Lend, Lending, Members, PolicyConfig, QueueConfig};
 use crate::formats::count::Count;
 use crate::formats::hostlist::Hostlist;
 use crate::formats::idset::Idset;
@@ -113,7 +116,7 @@ fn parse(text: &str, site: &Site) -> Vec<Event> {
         "submit" => Event::Submit(Box::new(Submission {
             id: id(1),
             queue: keys.get("q").map(ToString::to_string),
-            priority: Priority(number("p").unwrap_or(16) as u32),
+            priority: Priority(number("p").unwrap_or(16) as i64),
             userid: number("u").unwrap_or(0) as u32,
             limit: number("t").map(|t| Duration::from_secs(t as i64)),
             request: Ok(pooled(
@@ -152,6 +155,8 @@ fn parse(text: &str, site: &Site) -> Vec<Event> {
         "switch" => Event::Switch(switch(&words[1..])),
         "plan" => Event::Planned { at: secs(words[2]), name: name(), switch: switch(&words[3..]) },
         "unplan" => Event::CancelPlanned { name: name() },
+        "abort" => Event::Abort { plan: words.get(1).map(ToString::to_string) },
+        "recall" => Event::Recall { targets: targets(words[1]) },
         "online" => Event::Online { targets: targets(words[1]) },
         "offline" => Event::Offline { targets: targets(words[1]) },
         "drain" => Event::Drain {
@@ -222,15 +227,35 @@ fn queue(name: &str, keys: &BTreeMap<&str, &str>) -> QueueConfig {
     }
     settings.precedence = keys.get("precedence").map_or(0, |n| n.parse().expect("a number"));
     policy.limits.job_size_max.nnodes = keys.get("max").map(|n| n.parse().expect("a number"));
+    let seconds =
+        |key: &str, default| keys.get(key).map_or(default, |n| Duration::from_secs(n.parse().expect("seconds")));
+    let names = |list: &&str| list.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let lend = keys.get("lend").map(|to| Lend {
+        floor: keys.get("floor").map_or(0, |n| n.parse().expect("a number")),
+        max_duration: seconds("longest", Duration::from_secs(1000)),
+        idle_for: seconds("idle", Duration::ZERO),
+        min_home: seconds("home", Duration::from_secs(1)),
+        ..Lend::to(names(to))
+    });
+    let borrow = Borrow {
+        from: keys.get("from").map(names),
+        cap: keys.get("cap").map(|n| n.parse().expect("a number")),
+        floor: keys.get("kept").map_or(0, |n| n.parse().expect("a number")),
+    };
+    let lending = Lending { lend, borrow };
     let members = keys.get("hosts").map_or(Members::All, |h| Members::Hosts(Hostlist::parse(h).expect("a hostlist")));
-    QueueConfig { name: name.to_owned(), members, parent: keys.get("parent").map(ToString::to_string), policy }
+    QueueConfig { name: name.to_owned(), members, parent: keys.get("parent").map(ToString::to_string), policy, lending }
 }
 
 fn mode(words: &[&str], keys: &BTreeMap<&str, &str>) -> StartMode {
     let group = keys
         .get("group")
         .map(|at| GroupMode { min: keys.get("min").map(|n| n.parse().expect("a number")), give_up: secs(at) });
-    StartMode { take: words.contains(&"take"), group }
+    StartMode {
+        take: words.contains(&"take"),
+        group,
+        max_leaving: keys.get("waves").map(|n| n.parse().expect("a number above 0")),
+    }
 }
 
 fn switch(words: &[&str]) -> SwitchSpec {
@@ -290,6 +315,12 @@ pub(super) fn show(effect: &Effect) -> String {
         Effect::DonationEnded { targets, donor, recipient, started, cancelled } => {
             let how = if *cancelled { " (cancelled)" } else { "" };
             format!("donated {donor} {targets} to {} since {started}{how}", or_nobody(recipient))
+        }
+        Effect::Lent { targets, lender, borrower, until, prolonged } => {
+            format!("{} {targets} {lender} to {borrower} until {until}", if *prolonged { "prolonged" } else { "lent" })
+        }
+        Effect::LoanEnded { targets, lender, borrower, why } => {
+            format!("back {targets} {borrower} to {lender}: {why}")
         }
         Effect::QueueChanged { queue, what, detail } if detail.is_empty() => format!("{what} {queue}"),
         Effect::QueueChanged { queue, what, detail } => format!("{what} {queue}: {detail}"),
