@@ -85,6 +85,11 @@ pub struct DonorFigures {
     pub targets: u64,
     /// For how long they were empty for it, in target-seconds.
     pub idle_target_s: f64,
+    /// What jobs had done that were preempted for it, in target-seconds.
+    pub lost_target_s: f64,
+    /// From when they were asked for to the last of them that arrived or went back, in seconds; over several switches the
+    /// longest. Of the calendar's it counts from the instant of the switch. None: some are on their way at the end.
+    pub took_s: Option<f64>,
 }
 
 /// What one switch cost: the targets that began to leave at one instant.
@@ -106,9 +111,13 @@ pub struct SwitchFigures {
     pub open: u64,
     /// For how long targets were empty for it, in target-seconds.
     pub idle_target_s: f64,
+    /// What jobs had done that were preempted for it, in target-seconds: all targets of such a job, from its start to its
+    /// end.
+    pub lost_target_s: f64,
     /// From its instant to the last target that arrived or went back, in seconds.
     pub drained_s: f64,
-    /// From when it was asked for to that, in seconds.
+    /// From when it was asked for to that, in seconds; of the calendar's from its instant. None: some are on their way at
+    /// the end.
     pub took_s: Option<f64>,
     /// The same by donor.
     pub donors: IndexMap<String, DonorFigures>,
@@ -128,7 +137,14 @@ pub struct DonationFigures {
     /// Target-seconds for which moving kept targets empty: from the last release to the arrival, before the move from its
     /// announcement on and only while jobs of the donor waited.
     pub drain_idle_target_s: f64,
-    /// The same by donor.
+    /// What jobs had done that were preempted to move targets, in target-seconds.
+    pub lost_target_s: f64,
+    /// Mean time of a switch from when it was asked for to its last target, over the switches that came to an end, in
+    /// seconds.
+    pub took_mean_s: f64,
+    /// Longest such time, in seconds.
+    pub took_max_s: f64,
+    /// The same by donor, of all switches.
     pub donors: IndexMap<String, DonorFigures>,
 }
 

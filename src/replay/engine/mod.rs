@@ -210,6 +210,8 @@ pub struct Engine<'a> {
     default_number: u16,
     /// Running jobs that are being killed.
     killed: FastSet<u32>,
+    /// What the site answers now, it answers to somebody who cancels a job.
+    cancelling: bool,
     /// Ended or requeued runs whose housekeeping holds a target: slot and run.
     hanging: BTreeMap<TargetId, Vec<(u32, u32)>>,
     /// Targets that do not answer.

@@ -104,6 +104,7 @@ impl<'a> Engine<'a> {
             queue_numbers,
             default_number,
             killed: FastSet::default(),
+            cancelling: false,
             hanging: BTreeMap::new(),
             offline: TargetSet::new(),
             node_log: Default::default(),
