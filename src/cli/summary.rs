@@ -133,7 +133,7 @@ pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> 
 }
 
 /// A length as a Flux duration of about three digits.
-fn length(seconds: f64) -> String {
+pub(super) fn length(seconds: f64) -> String {
     let (number, unit) = match seconds {
         s if s < 60.0 => (s, "s"),
         s if s < 3_600.0 => (s / 60.0, "m"),
@@ -236,7 +236,8 @@ fn donations(finished: &Finished, look: Look) -> Table {
 
 fn switches(finished: &Finished, look: Look) -> Table {
     let report = &finished.outcome.report;
-    let mut header = vec!["at", "switch", "nodes", "moved", "idle node-s", "by donor", "drained in", "asked before", "took"];
+    let mut header =
+        vec!["at", "switch", "nodes", "moved", "idle node-s", "by donor", "drained in", "asked before", "took"];
     // Lost work has a column where there is any.
     let lost = report.donations.lost_target_s > 0.0;
     if lost {

@@ -19,6 +19,9 @@ impl Coordinator {
         borrower: QueueId,
         until: Timestamp,
     ) -> Result<(), LoanError> {
+        if self.common {
+            return Err(LoanError::NoLender(target));
+        }
         if !self.desirable().contains(target) {
             return Err(LoanError::UnknownTarget(target));
         }

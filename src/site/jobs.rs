@@ -97,7 +97,9 @@ impl Site {
         }
         let Some(request) = job.request.clone() else { return };
         job.in_scheduler = true;
-        let home = job.home;
+        let (home, name) = (job.home, job.queue);
+        let request = self.confine(name, request);
+        let job = self.jobs.job(slot);
         let alloc =
             JobRequest { id: job.id, priority: job.priority, submitted: job.submitted, limit: job.limit, request };
         self.queue_mut(home).waiting += 1;
@@ -189,7 +191,9 @@ impl Site {
                 self.jobs.holding_mut(held).limit = limit;
                 self.unsettled = true;
             }
-            self.tell(now, home, Input::Expiration { job: id, limit }, effects);
+            let input = Input::Expiration { job: id, limit };
+            self.tell_others(now, home, &input, effects);
+            self.tell(now, home, input, effects);
             if held != NO_HOLDING {
                 let end = self.jobs.holding(held).planned_end();
                 self.end_pools_at(held, end);
@@ -304,8 +308,7 @@ impl Site {
             return;
         }
         let request = holding.request.clone();
-        let runs = self.queue(holding.queue).scheduler.iter().flat_map(|s| s.running());
-        let overruns = runs.filter(|r| r.job.id == id).map(|r| r.overruns).next().unwrap_or(0);
+        let overruns = self.overruns(holding.queue, id);
         let hello = HelloJob {
             job: JobRequest { id: holding.name, priority, submitted, limit: holding.limit, request },
             selection: holding.selection.clone(),
@@ -314,8 +317,11 @@ impl Site {
             overruns,
         };
         let queue = holding.queue;
-        self.tell(now, queue, Input::Free { job: id, freed: Freed::Rest, last: true }, effects);
+        let free = Input::Free { job: id, freed: Freed::Rest, last: true };
+        self.tell_others(now, queue, &free, effects);
+        self.tell(now, queue, free, effects);
         self.tell(now, queue, Input::Hello(Box::new(hello)), effects);
+        self.introduce(now, index, overruns, effects);
     }
 
     pub(super) fn free(
@@ -419,10 +425,13 @@ impl Site {
             }
         }
         self.unsettled |= std::mem::take(&mut self.ledger.watched_release);
-        self.tell(now, queue, Input::Free { job: name, freed: Freed::Targets(targets), last: false }, effects);
+        let free = Input::Free { job: name, freed: Freed::Targets(targets), last: false };
+        self.tell_others(now, queue, &free, effects);
+        self.tell(now, queue, free, effects);
     }
 
     fn after_release(&mut self, now: Timestamp, queue: QueueId, free: Input, effects: &mut Vec<Effect>) {
+        self.tell_others(now, queue, &free, effects);
         self.tell(now, queue, free, effects);
         let queue = self.queue_mut(queue);
         queue.holdings -= 1;

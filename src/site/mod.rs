@@ -21,6 +21,8 @@ mod calendar;
 mod nodes;
 mod timetable;
 
+mod common;
+mod confine;
 mod pools;
 mod step;
 mod view;

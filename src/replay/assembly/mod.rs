@@ -9,22 +9,27 @@
 //! | `workload-swf`, `workload-jobs`, `workload-generate` | jobs; each takes the next `[[workload]]` |
 //! | `node-log` | what happens to nodes; each takes the next `[[node-events]]` |
 //! | `actions` | what administrators do |
-//! | `site` | coordinator and schedulers, in this process |
+//! | `site`, `site-shared`, `site-split`, `site-managers` | coordinator and schedulers, in this process, in one of the architectures |
 //! | `clock-timestamp`, `clock-event` | virtual time, and when schedulers run |
 //! | `job-metrics` | figures |
 //! | `starts`, `jobs-csv`, `events` | files |
 
 mod actions;
+mod architecture;
+mod division;
 mod error;
 mod machine;
 mod parts;
 mod work;
 
 pub(crate) use actions::deed_of;
+pub use architecture::Architecture;
 pub use error::AssemblyError;
 pub use parts::{PARTS, table, wanted};
 
-use super::engine::{Engine, Intervention, Metrics, NodeRules, Options, Outcome, ReplayError, Timed};
+use division::Division;
+
+use super::engine::{Engine, Intervention, Metrics, NodeRules, Options, Outcome, ReplayError, Stopwatch, Timed};
 use super::export::Exporter;
 use super::observer::Observer;
 use super::scenario::{Check, PassRule, Scenario};
@@ -59,6 +64,8 @@ pub struct Assembly {
     pub scenario: Scenario,
     /// How.
     pub run: RunOptions,
+    /// How queues share the machine.
+    pub architecture: Architecture,
     /// Things that are odd, but no errors.
     pub warnings: Vec<String>,
     /// The wall clock at time 0, in seconds since 1970; from the scenario, or the trace.
@@ -73,6 +80,10 @@ pub struct Assembly {
     highest_id: u64,
     timed: Vec<Timed>,
     site: Option<Site>,
+    /// Where one scheduler serves all queues, the queue that it belongs to.
+    shared_by: Option<String>,
+    /// Where nodes belong to queues for good, which to whom.
+    division: Option<Division>,
     pass: PassRule,
     metrics: Option<Metrics>,
     exporters: Vec<Box<dyn Exporter>>,
@@ -101,8 +112,9 @@ pub struct Replay {
 }
 
 impl Assembly {
-    fn new(scenario: Scenario, run: RunOptions) -> Self {
+    fn new(architecture: Architecture, scenario: Scenario, run: RunOptions) -> Self {
         Self {
+            architecture,
             epoch: scenario.settings.epoch,
             scenario,
             run,
@@ -117,6 +129,8 @@ impl Assembly {
             highest_id: 0,
             timed: Vec::new(),
             site: None,
+            shared_by: None,
+            division: None,
             pass: PassRule::Timestamp,
             metrics: None,
             exporters: Vec::new(),
@@ -167,9 +181,18 @@ const ANONYMOUS_QUEUE: &str = "default";
 /// # Errors
 /// Whatever is wrong with what the scenario names.
 pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyError> {
-    let mut a = Assembly::new(scenario, run);
-    let wanted = wanted(&a.scenario, &a.run);
+    assemble_in(Architecture::Donation, scenario, run)
+}
+
+/// Puts a replay in an architecture together.
+///
+/// # Errors
+/// Whatever is wrong with what the scenario names.
+pub fn assemble_in(architecture: Architecture, scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyError> {
+    let mut a = Assembly::new(architecture, scenario, run);
+    let wanted = wanted(architecture, &a.scenario, &a.run);
     table().and_then(|table| table.assemble(&wanted, &mut a)).map_err(AssemblyError::flatten)?;
+    a.adapt();
     let workload = Workload::new(std::mem::take(&mut a.jobs), std::mem::take(&mut a.queues).into_names())?;
     let settings = &a.scenario.settings;
     let default_queue = match a.config.default_queue() {
@@ -188,6 +211,7 @@ pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyE
         check: a.run.check,
         keep_selections: a.run.jobs_csv.is_some() || wants_places(&a.scenario),
         metrics: a.metrics.ok_or(AssemblyError::Incomplete("metrics"))?,
+        stopwatch: None,
         measure: None,
     };
     let (graph, _) = a.graph.ok_or(AssemblyError::Incomplete("resources"))?;
@@ -225,6 +249,11 @@ impl Replay {
     /// Makes forecasts about so often, and compares them with what comes.
     pub fn measure_forecast(&mut self, samples: u32) {
         self.options.measure = Some(samples);
+    }
+
+    /// Measures how long the schedulers take, by a clock of the caller's: it stands in the report alone.
+    pub fn time_passes(&mut self, clock: Stopwatch) {
+        self.options.stopwatch = Some(clock);
     }
 
     /// Lets the site say why jobs wait and when they are planned to start, and keep it with the jobs.

@@ -1,6 +1,6 @@
 //! The rows of the table.
 
-use super::{Assembly, AssemblyError, RunOptions};
+use super::{Architecture, Assembly, AssemblyError, RunOptions};
 use crate::config::Members;
 use crate::replay::events::EventLog;
 use crate::replay::export::{JobsCsv, Starts};
@@ -40,6 +40,9 @@ pub const PARTS: &[&str] = &[
     "node-log",
     "actions",
     "site",
+    "site-shared",
+    "site-split",
+    "site-managers",
     "clock-timestamp",
     "clock-event",
     "job-metrics",
@@ -72,6 +75,15 @@ pub fn table() -> Result<Table<Assembly, AssemblyError>, ServiceError<AssemblyEr
             row("node-log", &[NodeEvents], &[Resources], Assembly::node_log),
             row("actions", &[Commands], &[Resources, Configuration], Assembly::actions),
             row("site", &[Coordinator, Schedulers], &[Resources, Configuration], site),
+            row("site-shared", &[Coordinator, Schedulers], &[Resources, Configuration], |a| {
+                a.share()?;
+                site(a)
+            }),
+            row("site-split", &[Coordinator, Schedulers], &[Resources, Configuration, Jobs], |a| {
+                a.split()?;
+                site(a)
+            }),
+            row("site-managers", &[Coordinator, Schedulers], &[Resources, Configuration], site),
             row("clock-timestamp", &[Clock], &[], |a| clock(a, PassRule::Timestamp)),
             row("clock-event", &[Clock], &[], |a| clock(a, PassRule::Event)),
             row("job-metrics", &[Metrics], &[], |a| {
@@ -86,8 +98,8 @@ pub fn table() -> Result<Table<Assembly, AssemblyError>, ServiceError<AssemblyEr
     )
 }
 
-/// The parts that a scenario and a run ask for.
-pub fn wanted(scenario: &Scenario, run: &RunOptions) -> Vec<&'static str> {
+/// The parts that an architecture, a scenario and a run ask for.
+pub fn wanted(architecture: Architecture, scenario: &Scenario, run: &RunOptions) -> Vec<&'static str> {
     let mut parts = vec![
         match &scenario.graph {
             None => "graph-config",
@@ -113,7 +125,12 @@ pub fn wanted(scenario: &Scenario, run: &RunOptions) -> Vec<&'static str> {
     if !scenario.actions.is_empty() {
         parts.push("actions");
     }
-    parts.push("site");
+    parts.push(match architecture {
+        Architecture::Donation => "site",
+        Architecture::Shared => "site-shared",
+        Architecture::Split => "site-split",
+        Architecture::Managers => "site-managers",
+    });
     parts.push(match scenario.settings.pass {
         PassRule::Timestamp => "clock-timestamp",
         PassRule::Event => "clock-event",
@@ -140,7 +157,7 @@ fn site(a: &mut Assembly) -> Result<(), AssemblyError> {
             a.warnings.push(format!("queue {name} requires {names}: no node has that, so it begins without any node"));
         }
     }
-    a.site = Some(site);
+    a.site = Some(a.arrange(site));
     Ok(())
 }
 

@@ -41,6 +41,9 @@ use thiserror::Error;
 /// all jobs together, and each queue.
 pub type Metrics = fn(&Workload, &Book, &[u32], Capacity) -> (Figures, IndexMap<String, Figures>);
 
+/// A clock of the machine: nanoseconds from some beginning.
+pub type Stopwatch = fn() -> u64;
+
 /// How a replay goes.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -62,6 +65,8 @@ pub struct Options {
     pub keep_selections: bool,
     /// How figures are made of what became of the jobs.
     pub metrics: Metrics,
+    /// A clock that is asked before and after each call of the schedulers, in nanoseconds; `None`: none is.
+    pub stopwatch: Option<Stopwatch>,
     /// About how often forecasts are made, to be compared with what comes; `None`: never.
     pub measure: Option<u32>,
 }
@@ -218,6 +223,7 @@ pub struct Engine<'a> {
     offline: TargetSet,
     node_log: nodes::LogState,
     passes: u64,
+    scheduling: run::Took,
     checks: u64,
     capacity: run::CapacityMeter,
     refusals: Vec<Refusal>,
