@@ -17,6 +17,9 @@ use std::io::Write as _;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+/// A line of a table: its name, and how its value is found.
+type Line<From, To> = (&'static str, fn(&From) -> To);
+
 /// Nanoseconds since this was first asked.
 fn stopwatch() -> u64 {
     static BEGAN: OnceLock<Instant> = OnceLock::new();
@@ -127,7 +130,7 @@ fn add(table: &mut Table, rows: &Comparison, name: &str, of: impl Fn(&Row) -> St
 fn results(rows: &Comparison, look: Look) -> Table {
     let mut table = table(rows, look, "");
     add(&mut table, rows, "jobs completed", |r| r.report.total.jobs.completed.to_string());
-    let others: [(&str, fn(&Figures) -> u64); 6] = [
+    let others: [Line<Figures, u64>; 6] = [
         ("failed", |f| f.jobs.failed),
         ("cancelled", |f| f.jobs.cancelled),
         ("denied", |f| f.jobs.denied),
@@ -186,7 +189,7 @@ fn costs(rows: &Comparison, look: Look) -> Table {
 fn times(rows: &Comparison, look: Look) -> Table {
     let mut table = table(rows, look, "");
     add(&mut table, rows, "passes", |r| r.report.passes.to_string());
-    let kinds: [(&str, fn(&SchedulingFigures) -> String); 3] = [
+    let kinds: [Line<SchedulingFigures, String>; 3] = [
         ("per pass", |s| format!("{:.1} us", s.per_pass_us)),
         ("longest step", |s| format!("{:.2} ms", s.step_max_ms)),
         ("in all", |s| format!("{:.2} s", s.total_s)),
