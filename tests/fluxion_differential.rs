@@ -9,6 +9,8 @@ mod fluxion_kit;
 
 use fluxion_kit::{Scenario, scenario};
 use resource_query::{Options, Outputs, Parsed, Session};
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -33,13 +35,31 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// What the real tool says where an error that came before shows through, so that its answer depends on chance; where
-/// it cannot write what it has given away; and where it gives back a half before it refuses.
-const LEAKS: [&str; 3] =
-    ["match_allocate: ERROR: traverser: ", " writer emit: ", "error encountered while removing job"];
+/// Why an answer of the real tool is none to compare with. Each is known by what the tool says or how it ends; whatever
+/// else goes wrong with it fails the test.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum NoAnswer {
+    /// It ended itself by a signal: SIGABRT, SIGFPE or SIGSEGV.
+    Crash,
+    /// It did not end by itself.
+    Spin,
+    /// `match_allocate: ERROR: traverser: …` with whatever error came before, so that its answer depends on chance.
+    LeakedError,
+    /// It cannot write what it has given away.
+    Unwritten,
+    /// It gave back a part before it refused the command.
+    HalfCancelled,
+}
 
-/// The answers of the real tool; none if it crashes, or leaks an error.
-fn theirs(tool: &Path, directory: &Path, scenario: &Scenario) -> Option<String> {
+/// What the real tool says on standard error, and what that means.
+const SAYS: [(&str, NoAnswer); 3] = [
+    ("match_allocate: ERROR: traverser: ", NoAnswer::LeakedError),
+    (" writer emit: ", NoAnswer::Unwritten),
+    ("error encountered while removing job", NoAnswer::HalfCancelled),
+];
+
+/// The answers of the real tool.
+fn theirs(tool: &Path, directory: &Path, scenario: &Scenario) -> Result<String, NoAnswer> {
     let output = directory.join("theirs.out");
     let status = Command::new("timeout")
         .arg(PATIENCE)
@@ -54,9 +74,19 @@ fn theirs(tool: &Path, directory: &Path, scenario: &Scenario) -> Option<String> 
         .stderr(std::fs::File::create(directory.join("theirs.err")).unwrap())
         .status()
         .unwrap();
-    let leaks = std::fs::read_to_string(directory.join("theirs.err"))
-        .is_ok_and(|errors| LEAKS.iter().any(|leak| errors.contains(leak)));
-    (status.success() && !leaks).then(|| std::fs::read_to_string(&output).unwrap())
+    // As `timeout` passes them on: its own status, or 128 and the number of the signal; or it dies likewise.
+    match status.code().or_else(|| status.signal().map(|signal| 128 + signal)) {
+        Some(0) => {}
+        Some(124) => return Err(NoAnswer::Spin),
+        Some(134 | 136 | 139) => return Err(NoAnswer::Crash),
+        other => panic!("{}: expected an end that is known, found status {other:?}", directory.display()),
+    }
+    let errors = std::fs::read(directory.join("theirs.err")).unwrap();
+    let errors = String::from_utf8_lossy(&errors);
+    match SAYS.iter().find(|(text, _)| errors.contains(text)) {
+        Some(&(_, why)) => Err(why),
+        None => Ok(std::fs::read_to_string(&output).unwrap()),
+    }
 }
 
 fn ours(directory: &Path, scenario: &Scenario) -> String {
@@ -89,7 +119,7 @@ enum Outcome {
     Agrees,
     Differs(String),
     /// The real tool has no answer to compare with.
-    NoAnswer,
+    None(NoAnswer),
 }
 
 /// Runs one sequence; its files stay if the two differ.
@@ -105,15 +135,15 @@ fn compare(tool: &Path, seed: u64, keep: bool) -> Outcome {
     let ours = ours(&directory, &scenario);
     std::fs::write(directory.join("ours.out"), &ours).unwrap();
     let found = theirs(tool, &directory, &scenario).map(|theirs| difference(&scenario, &theirs, &ours));
-    if !keep && !matches!(found, Some(Some(_))) {
+    if !keep && !matches!(found, Ok(Some(_))) {
         std::fs::remove_dir_all(&directory).unwrap();
     }
     match found {
-        Some(Some(what)) => {
+        Ok(Some(what)) => {
             Outcome::Differs(format!("seed {seed} ({}), {}: {what}", scenario.options.join(" "), directory.display()))
         }
-        Some(None) => Outcome::Agrees,
-        None => Outcome::NoAnswer,
+        Ok(None) => Outcome::Agrees,
+        Err(why) => Outcome::None(why),
     }
 }
 
@@ -130,7 +160,8 @@ fn random_sequences_agree() {
         return;
     }
     let cases = number("SLUICE_DIFFERENTIAL_CASES").unwrap_or(DEFAULT_CASES);
-    let (next, agree, unanswered) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let (next, agree) = (AtomicU64::new(0), AtomicU64::new(0));
+    let unanswered = Mutex::new(BTreeMap::<NoAnswer, Vec<u64>>::new());
     let differences = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
@@ -140,14 +171,11 @@ fn random_sequences_agree() {
                     if seed >= cases {
                         break;
                     }
-                    let _ = match compare(&tool, seed, false) {
-                        Outcome::Agrees => agree.fetch_add(1, Ordering::Relaxed),
-                        Outcome::NoAnswer => unanswered.fetch_add(1, Ordering::Relaxed),
-                        Outcome::Differs(what) => {
-                            differences.lock().unwrap().push(what);
-                            0
-                        }
-                    };
+                    match compare(&tool, seed, false) {
+                        Outcome::Agrees => drop(agree.fetch_add(1, Ordering::Relaxed)),
+                        Outcome::None(why) => unanswered.lock().unwrap().entry(why).or_default().push(seed),
+                        Outcome::Differs(what) => differences.lock().unwrap().push(what),
+                    }
                 }
             });
         }
@@ -156,8 +184,12 @@ fn random_sequences_agree() {
     for difference in &differences {
         println!("{difference}");
     }
-    let (agree, unanswered) = (agree.into_inner(), unanswered.into_inner());
-    println!("{agree} of {cases} sequences agree; Fluxion's tool crashed or leaked an error in {unanswered}");
+    let agree = agree.into_inner();
+    println!("{agree} of {cases} sequences agree; the rest has no answer of Fluxion's tool to compare with:");
+    for (why, mut seeds) in unanswered.into_inner().unwrap() {
+        seeds.sort_unstable();
+        println!("{why:?}: {} (first seeds {:?})", seeds.len(), &seeds[..seeds.len().min(5)]);
+    }
     assert!(differences.is_empty(), "{} of {cases} sequences differ", differences.len());
     assert!(agree > cases / 2, "most sequences are compared");
 }
