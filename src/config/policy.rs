@@ -34,6 +34,7 @@ struct SizePatch {
 #[derive(Default)]
 struct SchedulerPatch {
     queue_policy: Option<QueuePolicy>,
+    provider: Lift<String>,
     queue_depth: Lift<u32>,
     reservation_depth: Option<u32>,
     match_policy: Option<MatchPolicy>,
@@ -128,6 +129,9 @@ impl SchedulerPatch {
     fn read(scheduler: &mut Section<'_, '_>) -> Self {
         let depth = |item: Item<'_, '_>| item.integer(1..=i64::from(u32::MAX)).map(|depth| depth as u32);
         let mut patch = Self {
+            provider: scheduler
+                .take("provider")
+                .and_then(|item| item.string().map(|name| (name != BUILT_IN_PROVIDER).then(|| name.to_owned()))),
             queue_policy: scheduler.take("queue-policy").and_then(|item| item.word(QueuePolicy::NAMES)),
             queue_depth: scheduler.take("queue-depth").and_then(|item| match item.is_string() {
                 true => item.word::<Unlimited>(&["unlimited"]).map(|Unlimited| None),
@@ -157,6 +161,9 @@ impl SchedulerPatch {
     }
 
     fn apply(&self, settings: &mut SchedulerSettings) {
+        if let Some(provider) = &self.provider {
+            provider.clone_into(&mut settings.provider);
+        }
         set(&mut settings.queue_policy, self.queue_policy);
         set(&mut settings.queue_depth, self.queue_depth);
         set(&mut settings.reservation_depth, self.reservation_depth);
@@ -178,6 +185,9 @@ fn finite(item: &Item<'_, '_>) -> Option<Duration> {
     }
     Some(duration)
 }
+
+/// The provider that is compiled in.
+const BUILT_IN_PROVIDER: &str = "builtin";
 
 /// The word for a depth without bound.
 struct Unlimited;

@@ -46,6 +46,11 @@ pub enum Reason {
     },
     /// It stands behind the queue-depth.
     BeyondDepth,
+    /// What a scheduler in another process says.
+    Told {
+        /// In its words.
+        what: String,
+    },
 }
 
 /// A resource of which there is too little.
@@ -82,6 +87,7 @@ impl fmt::Display for Reason {
             Reason::ExceedsWindow { limit, longest } => {
                 write!(f, "exceeds-window: limit {limit}, longest window {longest}")
             }
+            Reason::Told { what } => f.write_str(what),
             Reason::BeyondDepth => f.write_str("beyond-depth: the queue-depth ends before it"),
         }
     }

@@ -28,5 +28,6 @@ pub mod words;
 pub mod assembly;
 pub mod change;
 pub mod expect;
+pub mod programs;
 pub mod quick;
 pub mod state;

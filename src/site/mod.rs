@@ -23,7 +23,9 @@ mod timetable;
 mod undo;
 
 mod pools;
+mod remote;
 mod step;
+mod takeover;
 mod view;
 
 mod record;
@@ -46,7 +48,8 @@ pub use audit::audit;
 pub use calendar::{PlannedDrain, PlannedSwitch};
 pub use error::EventError;
 pub use event::{
-    Configure, Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, StartMode, Submission, SwitchSpec,
+    Configure, Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, SchedulerChange, StartMode, Submission,
+    SwitchSpec,
 };
 pub use explain::{Blocker, JobReport, LOOKED_AT, Place, QueueReport, Rule, TargetReport, kind};
 pub use forecast::{Arrival, Basis, Forecast, FreeForecast, JobForecast, NextUse, Span, TargetForecast, Usage};

@@ -26,7 +26,7 @@ use crate::base::{FastMap, Timestamp};
 use crate::config::Config;
 use crate::formats::swf::Swf;
 use crate::graph::{Graph, Properties};
-use crate::services::{Built, Plan, Registry, Rule};
+use crate::services::{Built, Plan, Registry, Rule, Running};
 use crate::site::{Event, Site};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -167,6 +167,8 @@ const ANONYMOUS_QUEUE: &str = "default";
 pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyError> {
     let mut a = Assembly::new(scenario, run);
     let (registry, plan) = planned(&a.scenario, &a.run)?;
+    let mut running = Running::new(registry.clone());
+    running.begin(&plan);
     let services = parts::makers().build(&registry, &plan, &mut a).map_err(AssemblyError::of_build)?;
     let workload = Workload::new(std::mem::take(&mut a.jobs), std::mem::take(&mut a.queues).into_names())?;
     let settings = &a.scenario.settings;
@@ -186,6 +188,8 @@ pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyE
         check: a.run.check,
         keep_selections: a.run.jobs_csv.is_some() || wants_places(&a.scenario),
         metrics: a.metrics.ok_or(AssemblyError::Incomplete("metrics"))?,
+        programs: sched::programs(&registry),
+        services: running,
         measure: None,
     };
     let (graph, _) = a.graph.ok_or(AssemblyError::Incomplete("resources"))?;
@@ -214,6 +218,13 @@ pub fn planned(scenario: &Scenario, run: &RunOptions) -> Result<(Registry, Plan)
     let mut registry = Registry::new(&run.services.fragments)?.here(here);
     let instance = |name: &String| name.split_once('@').map(|(_, one)| one.to_owned());
     registry.make(wanted.names.iter().filter_map(instance));
+    for queue in scenario.config.queues.values().filter(|queue| !queue.is_virtual()) {
+        if let Some(provider) = &queue.policy.scheduler.provider {
+            let (service, name) = (format!("sched@{}", queue.name), format!("{provider}@"));
+            let told = |problem| AssemblyError::Provider { queue: queue.name.clone(), problem };
+            registry.prefer(&service, &name).map_err(told)?;
+        }
+    }
     for (service, name) in &run.services.alternatives {
         registry.prefer(service, name).map_err(AssemblyError::Services)?;
     }

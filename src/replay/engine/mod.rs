@@ -15,9 +15,12 @@ mod effects;
 mod jobs;
 mod nodes;
 mod run;
+mod services;
 mod timed;
 
 pub use nodes::NodeRules;
+pub use services::ServiceDeed;
+pub(crate) use services::service_event;
 pub use timed::{Deed, Timed};
 pub(crate) use timed::{targets_of_hosts, targets_of_ranks};
 
@@ -29,12 +32,15 @@ use super::donations::{DonationRow, Donations};
 use super::measure::Measure;
 use super::metrics::{Capacity, Figures, Report};
 use super::observer::Observer;
+use super::programs::Programs;
 use super::scenario::PassRule;
 use super::workload::Workload;
 use crate::base::{FastSet, TargetId, TargetSet, Timestamp};
+use crate::services::{Rule, Running};
 use crate::site::{Effect, EventError, Invariant, Site};
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// How figures are made: of the workload, the book, the cores that the last run of each job held, and what the machine offered;
@@ -62,6 +68,10 @@ pub struct Options {
     pub keep_selections: bool,
     /// How figures are made of what became of the jobs.
     pub metrics: Metrics,
+    /// The programs that may schedule, by the name of the provider.
+    pub programs: BTreeMap<String, Rule>,
+    /// The services that run.
+    pub services: Running,
     /// About how often forecasts are made, to be compared with what comes; `None`: never.
     pub measure: Option<u32>,
 }
@@ -229,4 +239,7 @@ pub struct Engine<'a> {
     effects: Vec<Effect>,
     due: Vec<Due>,
     failed: Option<ReplayError>,
+    programs: Programs,
+    /// Programs that are no more, which the site has yet to be told: queue, number, why.
+    lost: Vec<(Arc<str>, u64, String)>,
 }

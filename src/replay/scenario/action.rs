@@ -137,6 +137,13 @@ pub enum ActionKind {
         /// For people.
         reason: String,
     },
+    /// `service-load`, `service-unload`: `service`; `service-swap`: `service`, `to`.
+    Service {
+        /// Which, as `sched@batch`.
+        service: String,
+        /// What is done to it.
+        what: ServiceAction,
+    },
     /// `undrain`: `nodes` or `ranks`.
     Undrain {
         /// Which.
@@ -220,6 +227,17 @@ pub enum PendingJobs {
     Cancel,
 }
 
+/// What is done to a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServiceAction {
+    /// It is started.
+    Load,
+    /// It is stopped.
+    Unload,
+    /// `to`: another takes over: a queue policy, `builtin`, or a provider.
+    Swap(String),
+}
+
 /// Nodes that join.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addition {
@@ -296,6 +314,7 @@ impl ActionKind {
             | ActionKind::QueueDisable { .. }
             | ActionKind::CancelPlanned { .. }
             | ActionKind::Abort { .. }
+            | ActionKind::Service { .. }
             | ActionKind::Undrain { .. }
             | ActionKind::Fail { .. }
             | ActionKind::Return { .. }
@@ -349,9 +368,12 @@ enum Verb {
     Reprioritize,
     Relimit,
     Move,
+    ServiceLoad,
+    ServiceUnload,
+    ServiceSwap,
 }
 
-const VERBS: [(&str, Verb); 20] = [
+const VERBS: [(&str, Verb); 23] = [
     ("queue-create", Verb::QueueCreate),
     ("queue-change", Verb::QueueChange),
     ("queue-remove", Verb::QueueRemove),
@@ -372,6 +394,9 @@ const VERBS: [(&str, Verb); 20] = [
     ("reprioritize", Verb::Reprioritize),
     ("relimit", Verb::Relimit),
     ("move", Verb::Move),
+    ("service-load", Verb::ServiceLoad),
+    ("service-unload", Verb::ServiceUnload),
+    ("service-swap", Verb::ServiceSwap),
 ];
 
 fn read_what(verb: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<ActionKind> {
@@ -424,11 +449,22 @@ fn read_what(verb: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<ActionKind>
             let (jobs, limit) = (read_pick(fields), fields.need("limit").and_then(|i| i.duration()));
             ActionKind::Relimit { jobs: jobs?, limit: limit? }
         }
+        Verb::ServiceLoad => ActionKind::Service { service: read_service(fields)?, what: ServiceAction::Load },
+        Verb::ServiceUnload => ActionKind::Service { service: read_service(fields)?, what: ServiceAction::Unload },
+        Verb::ServiceSwap => {
+            let (service, to) = (read_service(fields), fields.need("to").and_then(|i| i.name()));
+            ActionKind::Service { service: service?, what: ServiceAction::Swap(to?) }
+        }
         Verb::Move => {
             let (jobs, to) = (read_pick(fields), fields.need("to").and_then(|i| i.queue()));
             ActionKind::Move { jobs: jobs?, to: to? }
         }
     })
+}
+
+/// `service`: a name, as `sched@batch`.
+fn read_service(fields: &Fields<'_, '_>) -> Option<String> {
+    fields.need("service").and_then(|i| i.name())
 }
 
 /// `queue` and `config`: what would stand below `[queues.NAME]`.
