@@ -129,6 +129,12 @@ fn calendar_dst_comes_out() {
 }
 
 #[test]
+fn nested_htc_comes_out() {
+    comes_out("nested-htc");
+    comes_out("nested-htc-flat");
+}
+
+#[test]
 fn power_cap_comes_out() {
     comes_out("power-cap");
 }

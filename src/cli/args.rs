@@ -52,6 +52,8 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Make a configuration of a slurm.conf, and say what of it could not be converted
+    Import(super::import::ImportArgs),
     /// Look at the services that a program is made of, and at what would be started
     Service {
         /// What to do.

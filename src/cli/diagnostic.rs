@@ -105,9 +105,15 @@ impl From<ReplayError> for Failure {
             ReplayError::Start { .. } => {
                 Some("name queues that are not to start at time 0 in `stopped`, or give them a precedence".to_owned())
             }
-            ReplayError::Refused { .. } | ReplayError::UnknownJob { .. } | ReplayError::Stuck { .. } => {
+            ReplayError::Refused { .. }
+            | ReplayError::UnknownJob { .. }
+            | ReplayError::Stuck { .. }
+            | ReplayError::Restart { .. } => {
                 Some("this is a fault of the program; please report it with the scenario".to_owned())
             }
+            ReplayError::Instance { .. } => Some(
+                "an instance has what its job holds: its queues may name hosts and properties of that only".to_owned(),
+            ),
             ReplayError::Write { .. } => None,
         };
         Failure::new(error.to_string(), help)

@@ -11,6 +11,7 @@ mod diagnostic;
 mod exit;
 mod explain;
 mod forecast;
+mod import;
 mod jobspec;
 mod output;
 mod plan;
@@ -52,6 +53,7 @@ pub fn main() -> ExitCode {
         Command::Jobspec { command: JobspecCommand::Validate { files } } => jobspec::validate(&files),
         Command::Calendar { command: CalendarCommand::Next(args) } => calendar::next(&args),
         Command::Calendar { command: CalendarCommand::Check(args) } => calendar::check_all(&args),
+        Command::Import(args) => import::run(&args),
         Command::Config { command } => config::run(&command),
         Command::Service { command } => service::run(&command),
         Command::Completions { shell } => output::completions(shell),

@@ -107,6 +107,9 @@ pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> 
     // Writing to a string cannot fail.
     let _ = head(&mut text, finished);
     let _ = writeln!(text, "\nQueues\n{}", queues(finished, look));
+    if !finished.outcome.report.levels.is_empty() {
+        let _ = writeln!(text, "\nLevels\n{}", levels(finished, look));
+    }
     if !finished.outcome.donations.is_empty() {
         let _ = writeln!(text, "\nWhat moved\n{}", donations(finished, look));
         let rest = finished.outcome.donations.len().saturating_sub(ROWS);
@@ -129,6 +132,40 @@ pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> 
     }
     let _ = tail(&mut text, finished, verdicts);
     text
+}
+
+/// What each level of nesting did.
+fn levels(finished: &Finished, look: Look) -> Table {
+    let header = [
+        "level",
+        "instances",
+        "done",
+        "at limit",
+        "cut",
+        "jobs",
+        "completed",
+        "mean wait",
+        "core-s",
+        "jobs/s",
+        "most pending",
+    ];
+    let mut table = look.table(&header, 0);
+    for (depth, level) in finished.outcome.report.levels.iter().enumerate() {
+        table.add_row([
+            depth.to_string(),
+            level.instances.to_string(),
+            level.done.to_string(),
+            level.limited.to_string(),
+            level.cut.to_string(),
+            level.jobs.submitted.to_string(),
+            level.jobs.completed.to_string(),
+            length(level.wait_mean_s),
+            format!("{:.0}", level.core_s),
+            crate::formats::duration::significant(level.throughput),
+            level.most_pending.to_string(),
+        ]);
+    }
+    look.fit(table, &["cut", "at limit", "done"])
 }
 
 /// A length as a Flux duration of about three digits.

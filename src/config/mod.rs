@@ -11,6 +11,7 @@
 mod types;
 
 pub mod calendar;
+pub mod import;
 pub mod layers;
 pub mod reference;
 pub mod schema;

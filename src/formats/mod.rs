@@ -24,4 +24,5 @@ pub mod hwloc;
 
 pub mod jobspec;
 
+pub mod slurm;
 pub mod swf;

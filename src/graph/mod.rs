@@ -22,6 +22,7 @@ mod beside;
 mod build;
 mod error;
 mod evolve;
+mod extract;
 mod grug;
 mod held;
 mod hwloc;

@@ -50,7 +50,7 @@ fn test_words(test: &Test) -> String {
     }
 }
 
-/// A value by its path. Names may have dots in them: the longest name that is there is taken.
+/// A value by its path. Names may have dots in them: the longest name that is there is taken. A number is a place in an array.
 fn find<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     if path.is_empty() {
         return Some(value);
@@ -59,7 +59,8 @@ fn find<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     let mut ends: Vec<usize> = ends.collect();
     ends.reverse();
     ends.into_iter().find_map(|end| {
-        let inner = value.get(&path[..end])?;
+        let name = &path[..end];
+        let inner = value.get(name).or_else(|| value.get(name.parse::<usize>().ok()?))?;
         find(inner, path.get(end + 1..).unwrap_or_default())
     })
 }

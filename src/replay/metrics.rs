@@ -10,6 +10,7 @@
 
 use super::book::{Book, JobState, NO_QUEUE};
 use super::measure::ForecastFigures;
+use super::nested::LevelFigures;
 use super::workload::Workload;
 use crate::base::{Duration, Timestamp};
 use indexmap::IndexMap;
@@ -39,6 +40,21 @@ pub struct JobCounts {
     pub running: u64,
     /// How often a job had to wait again: events, not jobs.
     pub requeued: u64,
+}
+
+impl JobCounts {
+    /// Adds those of another group of jobs.
+    pub(crate) fn add(&mut self, other: &JobCounts) {
+        self.submitted += other.submitted;
+        self.completed += other.completed;
+        self.failed += other.failed;
+        self.cancelled += other.cancelled;
+        self.denied += other.denied;
+        self.pending += other.pending;
+        self.held += other.held;
+        self.running += other.running;
+        self.requeued += other.requeued;
+    }
 }
 
 /// Waiting times, in seconds.
@@ -156,6 +172,9 @@ pub struct Report {
     /// How good forecasts were, if they were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forecast: Option<ForecastFigures>,
+    /// Each level of nesting, this one first; left out where no job runs an instance.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<LevelFigures>,
     /// Scheduling passes, over all queues and instants.
     pub passes: u64,
     /// Checks of the invariants.

@@ -11,6 +11,7 @@ pub mod workload;
 
 mod clock;
 pub mod engine;
+pub mod nested;
 pub mod observer;
 
 mod audit;

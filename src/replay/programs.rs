@@ -142,6 +142,11 @@ impl Programs {
         program.map_or_else(|| Err("it does not run".to_owned()), Program::hear)
     }
 
+    /// Ends all of them.
+    pub fn end_all(&mut self) {
+        self.live.clear();
+    }
+
     /// Ends one.
     pub fn end(&mut self, queue: &Arc<str>, instance: u64) {
         self.live.remove(&(queue.clone(), instance));

@@ -77,6 +77,7 @@ impl Quick {
                 ..Settings::default()
             },
             workloads: vec![Workload::Swf(work)],
+            instances: Vec::new(),
             node_events: Vec::new(),
             actions: Vec::new(),
             expectations: Vec::new(),

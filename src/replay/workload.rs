@@ -5,6 +5,7 @@
 //!
 //! Invariants: jobs ascend by (submit, id); no id stands twice; queue numbers index `queues`.
 
+use super::nested::Nested;
 use crate::base::{Duration, FastMap, JobId, Priority, Timestamp};
 use crate::matcher::{Reason, Request};
 use std::sync::Arc;
@@ -83,6 +84,7 @@ pub struct Workload {
     jobs: Vec<TraceJob>,
     queues: Vec<String>,
     slots: Slots,
+    nested: FastMap<JobId, Arc<Nested>>,
 }
 
 impl Workload {
@@ -101,7 +103,24 @@ impl Workload {
             jobs.sort_unstable_by_key(|j| (j.submit, j.id));
         }
         let slots = Slots::new(&jobs)?;
-        Ok(Self { jobs, queues, slots })
+        Ok(Self { jobs, queues, slots, nested: FastMap::default() })
+    }
+
+    /// With instances that some of the jobs run.
+    #[must_use]
+    pub fn with_nested(self, nested: FastMap<JobId, Arc<Nested>>) -> Self {
+        Self { nested, ..self }
+    }
+
+    /// The instance that a job runs, if it does.
+    pub fn nested(&self, id: JobId) -> Option<&Nested> {
+        // Mostly there is none.
+        if self.nested.is_empty() { None } else { self.nested.get(&id).map(|nested| &**nested) }
+    }
+
+    /// Whether any job runs an instance.
+    pub fn has_nested(&self) -> bool {
+        !self.nested.is_empty()
     }
 
     /// The jobs, ascending by submit time and id. A job's position is its slot.

@@ -57,7 +57,7 @@ pub use history::{History, MOST_NOTES, Note};
 pub use job::{Counts, Job, JobState, Why};
 pub use nodes::Drained;
 pub use observer::Observer;
-pub use plan::{Move, Preview, StartChange};
+pub use plan::{Drain, Move, Preview, StartChange};
 pub use queue::Places;
 pub use snapshot::{RestoreError, SNAPSHOT_VERSION, Snapshot};
 pub use state::{Site, SiteOptions};

@@ -117,6 +117,11 @@ impl Site {
         self.jobs.slot(id).map(|slot| self.jobs.job(slot))
     }
 
+    /// A shared pool.
+    pub fn pool(&self, pool: crate::planner::PoolId) -> Option<&crate::planner::PoolSpec> {
+        self.pools.table.get(pool)
+    }
+
     /// All jobs, in the order of their submission.
     pub fn all_jobs(&self) -> impl Iterator<Item = &Job> {
         self.jobs.iter().map(|(_, job)| job)

@@ -7,6 +7,7 @@
 mod actions;
 mod error;
 mod machine;
+mod nested;
 mod parts;
 mod sched;
 mod work;
@@ -22,7 +23,7 @@ use super::observer::Observer;
 use super::scenario::{Check, PassRule, Scenario};
 use super::source::{Jobs, QueueNames};
 use super::workload::{TraceJob, Workload};
-use crate::base::{FastMap, Timestamp};
+use crate::base::{Duration, FastMap, JobId, Timestamp};
 use crate::config::Config;
 use crate::formats::swf::Swf;
 use crate::graph::{Graph, Properties};
@@ -66,6 +67,8 @@ pub struct Assembly {
     schedulers: BTreeMap<String, Option<Rule>>,
     jobs: Vec<TraceJob>,
     queues: QueueNames,
+    /// Jobs that run an instance, with its name.
+    instance_of: Vec<(JobId, String)>,
     highest_id: u64,
     timed: Vec<Timed>,
     site: Option<Site>,
@@ -112,6 +115,7 @@ impl Assembly {
             schedulers: BTreeMap::new(),
             jobs: Vec::new(),
             queues: QueueNames::default(),
+            instance_of: Vec::new(),
             highest_id: 0,
             timed: Vec::new(),
             site: None,
@@ -126,6 +130,7 @@ impl Assembly {
     fn add_jobs(&mut self, jobs: Jobs) {
         let map: Vec<u16> = jobs.queues.into_names().iter().map(|name| self.queues.number(name)).collect();
         let straight = map.iter().enumerate().all(|(old, new)| old == usize::from(*new));
+        self.instance_of.extend(jobs.instances);
         let highest = jobs.jobs.iter().map(|j| j.id.0).max().unwrap_or(0);
         self.highest_id = self.highest_id.max(highest);
         let mut jobs = jobs.jobs;
@@ -138,6 +143,16 @@ impl Assembly {
             self.jobs = jobs;
         } else {
             self.jobs.append(&mut jobs);
+        }
+    }
+
+    /// The queue of jobs that name none.
+    fn default_queue(&self) -> Option<String> {
+        match self.config.default_queue() {
+            Some(queue) => Some(queue.name.clone()),
+            None if self.config.queues.is_empty() => Some(ANONYMOUS_QUEUE.to_owned()),
+            None if self.config.queues.len() == 1 => self.config.queues.keys().next().cloned(),
+            None => None,
         }
     }
 
@@ -170,14 +185,11 @@ pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyE
     let mut running = Running::new(registry.clone());
     running.begin(&plan);
     let services = parts::makers().build(&registry, &plan, &mut a).map_err(AssemblyError::of_build)?;
+    let nested = a.nested(&mut BTreeMap::new())?;
     let workload = Workload::new(std::mem::take(&mut a.jobs), std::mem::take(&mut a.queues).into_names())?;
+    let workload = workload.with_nested(nested);
     let settings = &a.scenario.settings;
-    let default_queue = match a.config.default_queue() {
-        Some(queue) => Some(queue.name.clone()),
-        None if a.config.queues.is_empty() => Some(ANONYMOUS_QUEUE.to_owned()),
-        None if a.config.queues.len() == 1 => a.config.queues.keys().next().cloned(),
-        None => None,
-    };
+    let default_queue = a.default_queue();
     let options = Options {
         pass: a.pass,
         work_budget: settings.work_budget.unwrap_or(usize::MAX),
@@ -191,6 +203,7 @@ pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyE
         programs: sched::programs(&registry),
         services: running,
         measure: None,
+        restart_every: None,
     };
     let (graph, _) = a.graph.ok_or(AssemblyError::Incomplete("resources"))?;
     Ok(Replay {
@@ -251,6 +264,11 @@ impl Replay {
     /// Makes forecasts about so often, and compares them with what comes.
     pub fn measure_forecast(&mut self, samples: u32) {
         self.options.measure = Some(samples);
+    }
+
+    /// Lets the site end and go on from its own record about so often, and those of all instances: a rehearsal of crashes.
+    pub fn restart_every(&mut self, every: Duration) {
+        self.options.restart_every = Some(every);
     }
 
     /// Lets the site say why jobs wait and when they are planned to start, and keep it with the jobs.

@@ -129,11 +129,15 @@ impl Engine<'_> {
         self.digest.entry(self.now, b'S');
         self.digest.word(job.0);
         self.digest_selection(&selection);
+        self.check_confined(slot, &selection);
         self.cores[slot] = self.cores_of(&selection);
         if self.track_holders {
             self.donations.hold(&selection);
         }
         self.book.started(slot, self.now, number, selection);
+        if self.starts_instance(slot as u32) {
+            return;
+        }
         let end = self.now + self.workload.jobs()[slot].run;
         let (slot, run) = (slot as u32, self.book.runs[slot]);
         if !end.is_never() {

@@ -41,14 +41,15 @@ impl Engine<'_> {
     #[inline]
     pub(super) fn do_due(&mut self, due: Due) {
         match due.kind {
-            DueKind::End if self.is_current(&due) => {
+            DueKind::End if self.is_current(&due) && !self.is_moved_end(&due) => {
                 let outcome = if !self.killed.is_empty() && self.killed.remove(&due.slot) {
                     Outcome::Cancelled
                 } else {
-                    match self.workload.jobs()[due.slot as usize].fate {
+                    let by_fate = || match self.workload.jobs()[due.slot as usize].fate {
                         Fate::Completes => Outcome::Completed,
                         Fate::Fails => Outcome::Failed,
-                    }
+                    };
+                    self.outcome_by_instance(due.slot).unwrap_or_else(by_fate)
                 };
                 self.end_job(due.slot, outcome, None);
             }
@@ -67,6 +68,7 @@ impl Engine<'_> {
     /// A running job ends.
     #[inline]
     pub(super) fn end_job(&mut self, slot: u32, outcome: Outcome, gone: Option<&TargetSet>) {
+        self.settle_instance(slot, true);
         let job = self.workload.jobs()[slot as usize].id;
         let state = match outcome {
             Outcome::Completed => JobState::Completed,

@@ -12,8 +12,10 @@
 //! The site is also looked at when it asked for it (`next_wakeup`). Nothing here knows a policy.
 
 mod effects;
+mod instances;
 mod jobs;
 mod nodes;
+mod restart;
 mod run;
 mod services;
 mod timed;
@@ -35,7 +37,7 @@ use super::observer::Observer;
 use super::programs::Programs;
 use super::scenario::PassRule;
 use super::workload::Workload;
-use crate::base::{FastSet, TargetId, TargetSet, Timestamp};
+use crate::base::{Duration, FastSet, TargetId, TargetSet, Timestamp};
 use crate::services::{Rule, Running};
 use crate::site::{Effect, EventError, Invariant, Site};
 use indexmap::IndexMap;
@@ -74,6 +76,8 @@ pub struct Options {
     pub services: Running,
     /// About how often forecasts are made, to be compared with what comes; `None`: never.
     pub measure: Option<u32>,
+    /// The site ends and goes on from its own record about so often, here and in all instances; `None`: never.
+    pub restart_every: Option<Duration>,
 }
 
 /// Why a replay could not go on.
@@ -112,6 +116,24 @@ pub enum ReplayError {
         at: Timestamp,
         /// How often.
         rounds: u32,
+    },
+    /// An instance that a job was to run cannot be made.
+    #[error("job {job} cannot run the instance {instance}: {problem}")]
+    Instance {
+        /// The job.
+        job: crate::base::JobId,
+        /// Which.
+        instance: String,
+        /// Why not.
+        problem: String,
+    },
+    /// The site cannot go on from its own record.
+    #[error("at {at} the site cannot go on from its record: {problem}")]
+    Restart {
+        /// When.
+        at: Timestamp,
+        /// Why not.
+        problem: String,
     },
     /// A report cannot be written.
     #[error("cannot write {what}: {source}")]
@@ -225,6 +247,8 @@ pub struct Engine<'a> {
     /// Targets that do not answer.
     offline: TargetSet,
     node_log: nodes::LogState,
+    instances: instances::Instances<'a>,
+    next_restart: Timestamp,
     passes: u64,
     checks: u64,
     capacity: run::CapacityMeter,

@@ -149,6 +149,7 @@ impl Engine<'_> {
     }
 
     fn requeue_job(&mut self, slot: u32, gone: Option<&TargetSet>) {
+        self.settle_instance(slot, true);
         let job = self.workload.jobs()[slot as usize].id;
         self.must_tell(Event::Requeue { job });
         self.let_go(slot, gone);

@@ -109,6 +109,8 @@ impl<'a> Engine<'a> {
             hanging: BTreeMap::new(),
             offline: TargetSet::new(),
             node_log: Default::default(),
+            instances: Default::default(),
+            next_restart: Timestamp::ZERO,
             passes: 0,
             checks: 0,
             refusals: Vec::new(),
@@ -157,7 +159,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Runs until nothing happens any more, or until an instant, with all that belongs to it.
-    fn go(&mut self, until: Timestamp) -> Result<(), ReplayError> {
+    pub(super) fn go(&mut self, until: Timestamp) -> Result<(), ReplayError> {
         let (mut idle, mut rounds, mut instants) = (0, 0, 0u64);
         while let Some((at, by_wakeup)) = self.next_instant() {
             if at > until || self.is_broken() {
@@ -169,6 +171,7 @@ impl<'a> Engine<'a> {
                 return Err(ReplayError::Stuck { at, rounds });
             }
             self.now = at;
+            self.restart_if_due()?;
             if !by_wakeup {
                 self.last_own = at;
             }
@@ -221,12 +224,20 @@ impl<'a> Engine<'a> {
             effects.extend(answers.iter().cloned());
             self.take_effects(&mut answers);
         }
+        self.run_instances();
         let site = Box::new(self.site.clone());
         self.failed.take().map_or(Ok(Intervention { effects, refused, site }), Err)
     }
 
-    fn finish(mut self) -> Result<Outcome, ReplayError> {
+    pub(super) fn finish(mut self) -> Result<Outcome, ReplayError> {
         self.probe_before(Timestamp::NEVER);
+        if !self.options.until.is_never() {
+            self.now = self.now.max(self.options.until);
+        }
+        self.settle_all();
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         for observer in &mut self.observers {
             let written = observer.finish();
             written.map_err(|source| ReplayError::Write { what: "a report".into(), source })?;
@@ -235,7 +246,7 @@ impl<'a> Engine<'a> {
     }
 
     /// All targets answer, and the queues start.
-    fn begin(&mut self) -> Result<(), ReplayError> {
+    pub(super) fn begin(&mut self) -> Result<(), ReplayError> {
         let first = [self.next_submit(), self.timed.first().map(|t| t.at)].into_iter().flatten().min();
         self.now = first.map_or(Timestamp::ZERO, |t| t.min(Timestamp::ZERO));
         self.must_tell(Event::Online { targets: self.capacity.targets.clone() });
@@ -275,7 +286,7 @@ impl<'a> Engine<'a> {
     }
 
     /// All that happens at `now`.
-    fn instant(&mut self) {
+    pub(super) fn instant(&mut self) {
         loop {
             match self.options.pass {
                 PassRule::Timestamp => self.step_at_once(),
@@ -368,6 +379,7 @@ impl<'a> Engine<'a> {
         if self.failed.is_some() {
             return;
         }
+        self.count_pending();
         let mut effects = std::mem::take(&mut self.effects);
         loop {
             let end = self.site.schedule(self.now, self.options.work_budget, &mut effects);
@@ -378,6 +390,7 @@ impl<'a> Engine<'a> {
             }
         }
         self.effects = effects;
+        self.run_instances();
     }
 
     /// Keeps the state of the site for probes that lie before `at`.
@@ -393,7 +406,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Looks at the invariants.
-    fn check(&mut self) {
+    pub(super) fn check(&mut self) {
         let known = self.site.violations().len();
         if known > self.broken_by_site {
             let new = self.site.violations()[self.broken_by_site..].iter();
@@ -457,9 +470,10 @@ impl<'a> Engine<'a> {
             donations: self.donations.figures(),
             switches: self.donations.switches(&self.switches),
             forecast: self.measure.as_ref().map(|m| m.figures(&self.book)),
+            levels: self.levels(),
             passes: self.passes,
             invariants: InvariantFigures {
-                checked: self.site.checked() + self.checks,
+                checked: self.site.checked() + self.checks + self.checked_below(),
                 violated: self.broken.len() as u64,
             },
             digest: format!("{:016x}", self.digest.value()),

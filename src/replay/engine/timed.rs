@@ -84,7 +84,13 @@ impl Engine<'_> {
                 let jobs = self.pick(&pick).into_iter().map(|job| (job, priority)).collect();
                 self.try_tell(Event::Prioritize { jobs })
             }
-            Deed::Relimit(pick, limit) => self.with_jobs(&pick, |job| Event::Relimit { job, limit }),
+            Deed::Relimit(pick, limit) => {
+                let jobs = self.pick(&pick);
+                let done = self.with_jobs(&pick, |job| Event::Relimit { job, limit });
+                let slots = jobs.into_iter().filter_map(|job| self.workload.slot(job));
+                slots.for_each(|slot| self.instance_relimited(slot as u32));
+                done
+            }
             Deed::Move(pick, queue) => self.with_jobs(&pick, |job| Event::MoveJob { job, queue: queue.clone() }),
             Deed::Service { service, deed } => self.service(&service, &deed),
             Deed::Node(state) => self.node_event(state),

@@ -27,6 +27,8 @@ pub(super) struct Source<'t> {
     pub(super) config: RefCell<Config>,
     /// Where queues are named, with their names.
     queues: RefCell<Vec<(Range<usize>, String, String)>>,
+    /// Where instances are named, with their names.
+    pub(super) instances: RefCell<Vec<(Range<usize>, String)>>,
     errors: RefCell<Vec<ScenarioError>>,
 }
 
@@ -38,6 +40,7 @@ impl<'t> Source<'t> {
             epoch: Cell::new(None),
             config: RefCell::default(),
             queues: RefCell::default(),
+            instances: RefCell::default(),
             errors: RefCell::default(),
         }
     }
@@ -73,16 +76,28 @@ impl<'t> Source<'t> {
         if self.errors.borrow().iter().any(unread) {
             return;
         }
-        let config = self.config.borrow();
+        self.check_queues_of(&self.config.borrow(), "this scenario", created, 0);
+    }
+
+    /// How many queues were named so far.
+    pub(super) fn queues_named(&self) -> usize {
+        self.queues.borrow().len()
+    }
+
+    /// Reports the queues named from a point on that this configuration, that of `whose`, does not have, and forgets them.
+    pub(super) fn check_queues_of(&self, config: &Config, whose: &str, created: &[&str], from: usize) {
         let mut known: Vec<&str> = config.queues.keys().map(String::as_str).collect();
         if known.is_empty() {
             known.push("default");
         }
         known.extend(created);
-        for (span, key, name) in self.queues.borrow().iter().filter(|(_, _, name)| !known.contains(&name.as_str())) {
-            let near = nearest(name, known.iter().copied()).map_or(String::new(), |n| format!("; did you mean `{n}`?"));
-            let expected = format!("a queue of this scenario (there are {}{near})", known.join(", "));
-            self.wrong(span.clone(), key, expected, format!("{name:?}"));
+        for (span, key, name) in
+            self.queues.borrow_mut().drain(from..).filter(|(_, _, name)| !known.contains(&name.as_str()))
+        {
+            let near =
+                nearest(&name, known.iter().copied()).map_or(String::new(), |n| format!("; did you mean `{n}`?"));
+            let expected = format!("a queue of {whose} (there are {}{near})", known.join(", "));
+            self.wrong(span, &key, expected, format!("{name:?}"));
         }
     }
 
@@ -137,6 +152,13 @@ impl<'s, 't> Item<'s, 't> {
     /// Notes that a queue is named here, which the scenario must have.
     pub(super) fn names_queue(&self, name: &str) {
         self.src.queues.borrow_mut().push((self.value.span(), self.key.to_owned(), name.to_owned()));
+    }
+
+    /// The name of an instance that the scenario must have.
+    pub(super) fn instance(&self) -> Option<String> {
+        let name = self.name()?;
+        self.src.instances.borrow_mut().push((self.value.span(), name.clone()));
+        Some(name)
     }
 
     pub(super) fn queues(&self) -> Option<Vec<String>> {

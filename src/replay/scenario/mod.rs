@@ -16,6 +16,7 @@ mod action;
 mod error;
 mod expect;
 mod fields;
+mod instance;
 mod machine;
 mod parse;
 mod settings;
@@ -29,6 +30,7 @@ pub use action::{
 };
 pub use error::{ScenarioError, ScenarioErrors};
 pub use expect::{Check, Expectation, JobState, Owners, Test};
+pub use instance::Instance;
 pub use machine::{FileRef, GraphFormat, GraphSource, NodeSet, Uniform};
 pub use settings::{Housekeeping, OnNodeFail, PassRule, Settings};
 #[cfg(feature = "cli")]
@@ -60,6 +62,8 @@ pub struct Scenario {
     pub settings: Settings,
     /// `[[workload]]`, in order.
     pub workloads: Vec<Workload>,
+    /// `[instances.*]`, in the order of the file.
+    pub instances: Vec<Instance>,
     /// `[[node-events]]`, in order.
     pub node_events: Vec<NodeEvents>,
     /// `[[action]]`, in the order of the file; see [`Action::occurrences`] for their instants.

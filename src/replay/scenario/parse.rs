@@ -3,7 +3,7 @@
 use super::error::{ScenarioError, ScenarioErrors};
 use super::fields::{Fields, Item, Source};
 use super::settings::read_site;
-use super::{Action, ActionKind, Scenario, action, expect, machine, workload};
+use super::{Action, ActionKind, Scenario, action, expect, instance, machine, workload};
 use crate::config::ResourceConfig;
 use crate::config::layers::{Base, Layers, Wanted};
 use crate::replay::library::Files;
@@ -105,6 +105,8 @@ fn read_document(src: &Source<'_>, document: &DeTable<'_>, above: &Wanted) -> Op
     read_configuration(src, &top, above);
     let graph = top.get("graph").and_then(|i| machine::read_graph(&i));
     let workloads = all(top.get("workload"), workload::read_workload);
+    let instances = instance::read_instances(src, top.get("instances"), above);
+    instance::check_instances(src, &instances);
     let node_events = all(top.get("node-events"), workload::read_node_events);
     let mut number = 0;
     let actions = all(top.get("action"), |item| {
@@ -135,6 +137,7 @@ fn read_document(src: &Source<'_>, document: &DeTable<'_>, above: &Wanted) -> Op
         config: src.config.take(),
         settings: settings?,
         workloads,
+        instances,
         node_events,
         actions,
         expectations,
@@ -154,12 +157,8 @@ fn read_configuration(src: &Source<'_>, top: &Fields<'_, '_>, above: &Wanted) {
             if let Some(own) = own.first() {
                 src.conflict(own.line(), format!("`{}` stands in the file that `config` names", own.key));
             }
-            let Some(name) = item.name() else { return };
-            let file = src.file.parent().unwrap_or(Path::new("")).join(name);
-            match read(&file) {
-                Ok(text) => Base { file, text, only: Vec::new() },
-                Err(errors) => return errors.0.into_iter().for_each(|error| src.push(error)),
-            }
+            let Some(base) = item.name().and_then(|name| file_base(src, &name)) else { return };
+            base
         }
     };
     match Layers::gather(&Wanted { base: Some(base), ..above.clone() }, &Files).config() {
@@ -168,8 +167,20 @@ fn read_configuration(src: &Source<'_>, top: &Fields<'_, '_>, above: &Wanted) {
     }
 }
 
+/// A configuration file that the scenario names.
+pub(super) fn file_base(src: &Source<'_>, name: &str) -> Option<Base> {
+    let file = src.file.parent().unwrap_or(Path::new("")).join(name);
+    match read(&file) {
+        Ok(text) => Some(Base { file, text, only: Vec::new() }),
+        Err(errors) => {
+            errors.0.into_iter().for_each(|error| src.push(error));
+            None
+        }
+    }
+}
+
 /// Reads every element of an array of tables. One that is wrong is reported and left out.
-fn all<'s, 't, T>(item: Option<Item<'s, 't>>, mut read: impl FnMut(&Item<'s, 't>) -> Option<T>) -> Vec<T> {
+pub(super) fn all<'s, 't, T>(item: Option<Item<'s, 't>>, mut read: impl FnMut(&Item<'s, 't>) -> Option<T>) -> Vec<T> {
     let items = item.and_then(|i| i.items()).unwrap_or_default();
     items.iter().filter_map(&mut read).collect()
 }

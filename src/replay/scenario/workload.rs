@@ -97,8 +97,10 @@ pub struct Job {
     /// `within`: the vertices, as racks, that have to contain the nodes of the job and what it takes of pools; in each of
     /// several it has all that it asks for. `None`: they may be anywhere.
     pub within: Option<Within>,
-    /// `run`: how long it runs.
+    /// `run`: how long it runs; of one that runs an instance nothing.
     pub run: Duration,
+    /// `instance`: one of `[instances]`, which it runs instead of a program.
+    pub instance: Option<String>,
     /// `limit`: its time limit; `None`: what the jobspec or the queue says.
     pub limit: Option<Duration>,
     /// `user`: a number.
@@ -346,7 +348,15 @@ fn read_job(item: &Item<'_, '_>, default_queue: Option<&str>) -> Option<Job> {
     let properties = fields.get("properties").map_or(Some(Vec::new()), |i| i.names());
     let pools = fields.get("pools").map_or(Some(Vec::new()), |i| read_pools(&i));
     let within = optional(fields.get("within"), read_within);
-    let run = fields.need("run").and_then(|i| finite(&i));
+    let instance = optional(fields.get("instance"), |i| i.instance());
+    let run = match (&instance, fields.get("run")) {
+        (Some(None), None) => fields.missing("run` or `instance"),
+        (_, None) => Some(Duration::ZERO),
+        (Some(None), Some(run)) => finite(&run),
+        (_, Some(_)) => {
+            fields.conflict("a job with `instance` takes no `run`: it ends when the work of the instance is done")
+        }
+    };
     let limit = optional(fields.get("limit"), |i| i.duration());
     let user = fields.get("user").map_or(Some(1), |i| i.small(0));
     let priority = fields.get("priority").map_or(Some(16), |i| i.small(0));
@@ -363,6 +373,7 @@ fn read_job(item: &Item<'_, '_>, default_queue: Option<&str>) -> Option<Job> {
         pools: pools?,
         within: within?,
         run: run?,
+        instance: instance?,
         limit: limit?,
         user: user?,
         priority: priority?,

@@ -64,7 +64,7 @@ pub fn generate(g: &Generator, first_id: u64) -> Result<Jobs, GenerateError> {
         });
     }
     submit_times(g, node_secs, &mut stream("arrival"), &mut jobs);
-    Ok(Jobs { jobs, queues })
+    Ok(Jobs { jobs, queues, instances: Vec::new() })
 }
 
 /// Spreads the submissions: exponential distances, to the whole second, their rate following the daily wave.

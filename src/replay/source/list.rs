@@ -62,7 +62,7 @@ pub fn list(
 ) -> Result<Jobs, ListError> {
     let mut queues = QueueNames::default();
     let mut next = next_id;
-    let mut all = Vec::new();
+    let (mut all, mut instances) = (Vec::new(), Vec::new());
     for job in jobs {
         let spec = spec(job, jobspec)?;
         let asked = match spec.asked {
@@ -73,8 +73,10 @@ pub fn list(
         let first = job.id.unwrap_or(next);
         for k in 0..u64::from(job.count) {
             let later = job.every.micros().saturating_mul(k as i64);
+            let id = JobId(first.saturating_add(k));
+            instances.extend(job.instance.iter().map(|name| (id, name.clone())));
             all.push(TraceJob {
-                id: JobId(first.saturating_add(k)),
+                id,
                 submit: Timestamp::from_micros(job.at.micros().saturating_add(later)),
                 run: job.run,
                 limit: job.limit.or(spec.limit),
@@ -88,7 +90,7 @@ pub fn list(
         }
         next = next.max(first.saturating_add(u64::from(job.count)));
     }
-    Ok(Jobs { jobs: all, queues })
+    Ok(Jobs { jobs: all, queues, instances })
 }
 
 fn spec(job: &Job, jobspec: &mut dyn FnMut(&JobWork) -> Result<Spec, String>) -> Result<Spec, ListError> {
@@ -182,6 +184,7 @@ mod tests {
             pools: vec![],
             within: None,
             run: Duration::from_secs(60),
+            instance: None,
             limit: None,
             user: 3,
             priority: 16,

@@ -14,7 +14,7 @@ pub use nodelog::{NodeEvent, NodeLogError, NodeState, read_node_log};
 pub use trace::{TraceError, trace};
 
 use super::workload::TraceJob;
-use crate::base::FastMap;
+use crate::base::{FastMap, JobId};
 
 /// Jobs with the names of their queues, not yet in order.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,8 @@ pub struct Jobs {
     pub jobs: Vec<TraceJob>,
     /// What their queue numbers mean.
     pub queues: QueueNames,
+    /// Jobs that run an instance, with its name.
+    pub instances: Vec<(JobId, String)>,
 }
 
 /// Queue names, numbered as they are first seen.

@@ -64,7 +64,7 @@ pub fn trace(swf: &Swf, work: &SwfWork) -> Result<Jobs, TraceError> {
             fate: Fate::Completes,
         }
     };
-    Ok(Jobs { jobs: rows.iter().map(job).collect(), queues })
+    Ok(Jobs { jobs: rows.iter().map(job).collect(), queues, instances: Vec::new() })
 }
 
 /// From what a row says to a queue's number.
