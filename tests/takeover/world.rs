@@ -253,6 +253,8 @@ impl World {
                 self.must(Event::QueueChange { config: Box::new(config) });
             }
             Op::Deliver(there, back) => self.deliver(usize::from(*there), usize::from(*back)),
+            Op::Settle => self.settle()?,
+            Op::Hold => self.deliver(usize::MAX, 0),
             Op::Crash(which) => {
                 let all: Vec<(String, u64)> = self.elsewhere.keys().cloned().collect();
                 if let Some((queue, instance)) = all.get(usize::from(*which) % all.len().max(1)) {
