@@ -2,5 +2,9 @@
 
 #[test]
 fn sessions() {
-    trycmd::TestCases::new().case("tests/cmd/*.toml").case("tests/cmd/*.trycmd").case("docs/operate.md");
+    trycmd::TestCases::new()
+        .case("tests/cmd/*.toml")
+        .case("tests/cmd/*.trycmd")
+        .case("docs/operate.md")
+        .case("docs/queues.md");
 }

@@ -129,6 +129,11 @@ fn calendar_dst_comes_out() {
 }
 
 #[test]
+fn standby_expedite_exempt_comes_out() {
+    comes_out("standby-expedite-exempt");
+}
+
+#[test]
 fn nested_htc_comes_out() {
     comes_out("nested-htc");
     comes_out("nested-htc-flat");

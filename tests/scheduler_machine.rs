@@ -230,7 +230,8 @@ impl Machine {
             Op::Prioritize(k, priority) => {
                 if let Some(id) = self.pick(k, false) {
                     self.promises.clear();
-                    self.bench.prioritize(id, u32::from(priority % 3) + 15);
+                    let boosts = [0, 0, 0, -1000];
+                    self.bench.prioritize(id, i64::from(priority % 3) + 15 + boosts[usize::from(priority % 4)]);
                     self.settle(usize::MAX);
                 }
             }
@@ -342,7 +343,12 @@ impl Machine {
             3 if self.spice.changes => limit + d(i64::from(run / 8)),
             _ => Duration::from_micros(limit.micros().min(30_000_000) / 100 * i64::from(run / 4 + 30)),
         };
-        let priority = if priority % 8 == 1 { 17 } else { 16 };
+        // A higher one, as of an expedited queue; a lower one than any of its own, as of a standby queue.
+        let priority = match priority % 8 {
+            1 => 17,
+            2 => -984,
+            _ => 16,
+        };
         let ledger = &self.bench.ledger;
         let overtakes = ledger.waiting().iter().any(|id| ledger.jobs[id].request.priority.0 < priority);
         if overtakes && ledger.settings.queue_policy == QueuePolicy::Easy {

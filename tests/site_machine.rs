@@ -11,14 +11,14 @@
 
 use proptest::prelude::*;
 use sluice::base::{Duration, JobId, Priority, TargetSet, Timestamp};
-use sluice::config::{Calendar, Config, Members, PolicyConfig, PoolConfig, QueueConfig, QueuePolicy};
+use sluice::config::{Calendar, Config, Members, PolicyConfig, PoolConfig, QueueConfig, QueuePolicy, UserLimits};
 use sluice::formats::count::Count;
 use sluice::formats::hostlist::Hostlist;
 use sluice::formats::r::R;
 use sluice::graph::{Graph, Properties};
 use sluice::matcher::{Amount, Freed, PoolNeed, PoolNeeds, Request, Selection, Shape, Within};
 use sluice::site::{
-    Configure, Counts, Effect, Event, EventError, Found, GroupMode, JobState, Observer, Outcome, PendingFate,
+    Configure, Counts, Effect, Event, EventError, Found, GroupMode, Job, JobState, Observer, Outcome, PendingFate,
     QueueView, Site, SiteOptions, Snapshot, StartMode, Submission, SwitchSpec, Usage,
 };
 use std::collections::BTreeMap;
@@ -82,12 +82,25 @@ struct Setup {
     take: bool,
     horizon: u8,
     parent: Option<u8>,
+    boost: i8,
+    user: u8,
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
     let parent = prop_oneof![6 => Just(None), 1 => (0u8..4).prop_map(Some)];
-    (prop_oneof![2 => Just(0u8), 2 => any::<u8>()], 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent).prop_map(
-        |(mask, policy, precedence, take, horizon, parent)| Setup { mask, policy, precedence, take, horizon, parent },
+    let boost = prop_oneof![3 => Just(0i8), 1 => Just(-20i8), 1 => Just(7i8)];
+    let own = (boost, 0u8..6);
+    (prop_oneof![2 => Just(0u8), 2 => any::<u8>()], 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent, own).prop_map(
+        |(mask, policy, precedence, take, horizon, parent, (boost, user))| Setup {
+            mask,
+            policy,
+            precedence,
+            take,
+            horizon,
+            parent,
+            boost,
+            user,
+        },
     )
 }
 
@@ -133,7 +146,10 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// A few queues to begin with, all targets up, two of the queues started.
 fn prelude() -> Vec<Op> {
-    let setup = |mask, policy, precedence, take, parent| Setup { mask, policy, precedence, take, horizon: 0, parent };
+    let setup = |mask, policy, precedence, take, parent: Option<u8>| {
+        let boost = if parent.is_some() { 7 } else { 0 };
+        Setup { mask, policy, precedence, take, horizon: 0, parent, boost, user: u8::from(mask != 0) }
+    };
     vec![
         Op::Create(0, setup(0, 1, 0, false, None)),
         Op::Create(1, setup(0b111, 3, 1, false, None)),
@@ -163,6 +179,15 @@ fn queue_config(n: u8, setup: &Setup) -> QueueConfig {
     settings.precedence = i32::from(setup.precedence);
     settings.horizon = ["strict", "soft", "off"][setup.horizon as usize].parse().expect("a horizon");
     settings.overlap = if setup.take { "take" } else { "refuse" }.parse().expect("an overlap");
+    policy.priority_boost = setup.boost.into();
+    let user = &mut policy.limits.user;
+    match setup.user {
+        1 => user.max_running_jobs = Some(1),
+        2 => user.max_running_nodes = Some(3),
+        3 => *user = UserLimits { max_running_jobs: Some(2), max_running_nodes: Some(4), max_pending_jobs: Some(3) },
+        4 => user.max_pending_jobs = Some(2),
+        _ => {}
+    }
     let hosts: Vec<String> = (0..NODES).filter(|t| setup.mask >> t & 1 == 1).map(|t| format!("node{t}")).collect();
     let members = if setup.parent.is_some() || hosts.is_empty() {
         Members::All
@@ -196,6 +221,8 @@ struct Machine {
     /// Without the twin, and without asking after each refusal whether all is as before: some ten times as fast.
     lean: bool,
     restarted: bool,
+    /// How often a job was seen that a limit of its user held back.
+    held_back: usize,
 }
 
 static POOL: LazyLock<rayon::ThreadPool> =
@@ -255,6 +282,7 @@ impl Machine {
             told: 0,
             lean: false,
             restarted: false,
+            held_back: 0,
         }
     }
 
@@ -263,7 +291,7 @@ impl Machine {
             return self.run_lean(op);
         }
         let before = self.promises();
-        let (first_end, quiet) = (self.first_end(), self.quiet());
+        let (first_end, quiet, high) = (self.first_end(), self.quiet(), self.high_is_held_back());
         match op {
             Op::Restart => self.restart()?,
             Op::Ask(pick) => self.ask(*pick)?,
@@ -279,10 +307,11 @@ impl Machine {
             }
         }
         self.step()?;
-        let calm = matches!(
-            op,
-            Op::Submit { priority: 0..=8, .. } | Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake
-        );
+        let calm = match op {
+            Op::Submit { queue, priority: 0..=8, .. } => !self.boosts(*queue),
+            // Whoever has a higher priority and is let in goes before others.
+            op => matches!(op, Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake) && !high,
+        };
         if calm && quiet && self.quiet() && self.now < first_end {
             self.kept(&before)?;
         }
@@ -357,6 +386,7 @@ impl Machine {
         prop_assert!(!end.more);
         prop_assert_eq!(self.plain(&effects), self.plain(&shadow), "I7/I8");
         self.observer.effects(&effects, self.site.graph());
+        self.limits_are_kept(&effects)?;
         self.check()
     }
 
@@ -465,11 +495,43 @@ impl Machine {
         Ok(())
     }
 
+    /// What was started keeps the limits of its user, whoever counts: by the states of jobs and what they hold.
+    fn limits_are_kept(&mut self, effects: &[Effect]) -> Result<(), TestCaseError> {
+        for effect in effects {
+            let Effect::Start { job, queue, .. } = effect else { continue };
+            let user = self.site.job(*job).expect("it has started").userid;
+            let config = self.site.queue_config(queue);
+            let limits = config.map(|c| c.policy.limits.user).unwrap_or_default();
+            let id = self.site.queue_view(queue).map(|q| q.id);
+            let mine = |j: &&Job| j.state == JobState::Running && j.userid == user && Some(j.queue) == id;
+            let running: Vec<JobId> = self.site.all_jobs().filter(mine).map(|j| j.id).collect();
+            let nodes: usize =
+                running.iter().filter_map(|id| self.site.selection(*id)).map(|s| s.target_set().len()).sum();
+            let (jobs, nodes) = (running.len() as u64, nodes as u64);
+            prop_assert!(limits.max_running_jobs.is_none_or(|most| jobs <= most), "{running:?} of {user} in {queue}");
+            prop_assert!(limits.max_running_nodes.is_none_or(|most| nodes <= most), "{running:?} of {user} in {queue}");
+        }
+        self.held_back += self.site.all_jobs().filter(|j| self.site.held_back(j.id).is_some()).count();
+        Ok(())
+    }
+
+    /// Whether a limit holds back a job that goes before those of the common priority.
+    fn high_is_held_back(&self) -> bool {
+        let high = |j: &&Job| self.site.order_priority(j) > Priority(16);
+        self.site.all_jobs().filter(high).any(|j| self.site.held_back(j.id).is_some())
+    }
+
+    /// Whether jobs of a queue go before those of the common priority.
+    fn boosts(&self, queue: u8) -> bool {
+        let config = self.site.queue_config(&queue_name(queue));
+        config.is_none_or(|c| c.policy.priority_boost > 0)
+    }
+
     /// The planned starts that must not move later: all under conservative-compress, that of the head under easy.
     fn promises(&self) -> BTreeMap<JobId, Timestamp> {
         // A submission at the common priority overtakes those that were put below it.
         let common = |p: Priority| p >= Priority(16);
-        let planned = self.site.all_jobs().filter(|j| !j.planned.is_never() && common(j.priority));
+        let planned = self.site.all_jobs().filter(|j| !j.planned.is_never() && common(self.site.order_priority(j)));
         let firm = planned.filter(|j| {
             let name = self.site.queue_name(j.home).map(|n| n.to_string()).unwrap_or_default();
             let policy = self.site.queue_config(&name).map(|c| c.policy.scheduler.queue_policy);
@@ -527,8 +589,8 @@ impl Machine {
                 vec![Event::Submit(Box::new(Submission {
                     id,
                     queue: Some(queue_name(*queue)).filter(|_| *limit != 1),
-                    priority: Priority(if *priority > 8 { 16 + u32::from(*priority) } else { 16 }),
-                    userid: 1000,
+                    priority: Priority(if *priority > 8 { 16 + i64::from(*priority) } else { 16 }),
+                    userid: 1000 + u32::from(limit % 2),
                     limit: Some(Duration::from_secs((*limit).into())),
                     request: Ok(request(*shape, (*nodes).into())),
                 }))]
@@ -769,6 +831,7 @@ fn the_machine_covers_the_site() {
     let counts = machine.site.counts();
     assert!(counts.completed > 10 && counts.failed > 5 && counts.cancelled > 0 && counts.denied > 0, "{counts:?}");
     assert!(counts.requeued > 0, "{counts:?}");
+    assert!(machine.held_back > 20, "{}", machine.held_back);
 }
 
 /// Many runs from one seed, in each of which some kinds of events are missing, so that others come together that else

@@ -64,7 +64,9 @@ fn disjoint_queues_do_not_feel_each_other() {
 #[test]
 fn traces_come_out() {
     let Some(shared) = shared("scenarios over traces") else { return };
-    for name in ["gaia-day-night-soft", "wagap-queues", "atlas-partitions", "sdsc-queues", "theta", "thing2"] {
+    for name in
+        ["gaia-day-night-soft", "gaia-virtual", "wagap-queues", "atlas-partitions", "sdsc-queues", "theta", "thing2"]
+    {
         replay(name, &shared, None);
     }
 }

@@ -58,6 +58,7 @@ id!(
     GroupId(u32)
 );
 id!(
-    /// Scheduling priority (RFC 27), higher first.
-    Priority(u32)
+    /// Scheduling priority, higher first: a job's own (RFC 27, 0 to 4294967295), or what the order of a scheduler goes by,
+    /// which has the boost of the job's queue in it and may be outside of that.
+    Priority(i64)
 );

@@ -6,7 +6,7 @@ use super::query::{self, StateArgs, answer, hosts, json_span, json_time, more, n
 use crate::graph::Graph;
 use crate::replay::state::State;
 use crate::replay::words;
-use crate::site::{Blocker, JobReport, Note, Place, QueueReport, TargetReport, Usage};
+use crate::site::{Blocker, Counted, HeldBack, JobReport, Note, Place, QueueReport, Span, TargetReport, Usage};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -109,10 +109,14 @@ fn job_text(state: &State, report: &JobReport) -> String {
     let mut text = String::new();
     let home = report.home.as_ref().map_or(String::new(), |h| format!(" (scheduled by {h})"));
     let _ =
-        writeln!(text, "Job {} of user {} in queue {}{home}: {}", job.id, job.userid, report.queue, job.state.word());
+        writeln!(text, "Job {} of user {} in queue {}{home}: {}", job.id, report.user, report.queue, job.state.word());
     let limit =
         if job.limit.is_infinite() { "unlimited".to_owned() } else { crate::formats::duration::format(job.limit) };
-    let _ = writeln!(text, "Submitted    {}, priority {}, limit {limit}", when(job.submitted, epoch), job.priority);
+    let priority = match report.order.0 - job.priority.0 {
+        0 => job.priority.to_string(),
+        boost => format!("{} ({} and {boost:+} of its queue)", report.order, job.priority),
+    };
+    let _ = writeln!(text, "Submitted    {}, priority {priority}, limit {limit}", when(job.submitted, epoch));
     if !job.started.is_never() {
         let _ = writeln!(text, "Started      {}", when(job.started, epoch));
     }
@@ -199,7 +203,33 @@ fn blocker_text(blocker: &Blocker, graph: &Graph, epoch: Option<i64>) -> String 
             format!("queue {queue} waits for all its nodes at once, until {}", when(*until, epoch))
         }
         Blocker::Limit(limit, asked, allowed) => format!("limit {limit}: asked {asked}, allowed {allowed}"),
+        Blocker::UserLimit { held, until } => user_limit_text(held, *until, epoch),
     }
+}
+
+/// Who counts against a limit of a user: those that run, and those that wait before the job.
+fn user_limit_text(held: &HeldBack, until: Span, epoch: Option<i64>) -> String {
+    let HeldBack { limit, allowed, user, counted } = held;
+    let list = |runs: bool| {
+        let mine: Vec<&Counted> = counted.iter().filter(|c| c.runs == runs).collect();
+        let names: Vec<String> = mine.iter().take(SHOWN).map(|c| format!("{} ({})", c.job, count(c.nodes))).collect();
+        let more = if mine.len() > SHOWN { format!(" and {} more", mine.len() - SHOWN) } else { String::new() };
+        names.join(", ") + &more
+    };
+    let mut text = format!("limit {limit} allows user {user} {allowed}");
+    for (runs, word) in [(true, "running"), (false, "waiting before it")] {
+        if counted.iter().any(|c| c.runs == runs) {
+            let _ = write!(text, "; {word}: job {}", list(runs));
+        }
+    }
+    if !until.worst.is_never() {
+        let _ = write!(text, "; the first ends {}", span(until, epoch));
+    }
+    text
+}
+
+fn count(nodes: u64) -> String {
+    if nodes == 1 { "1 node".to_owned() } else { format!("{nodes} nodes") }
 }
 
 fn blocker_json(blocker: &Blocker, graph: &Graph) -> Value {
@@ -225,6 +255,14 @@ fn blocker_json(blocker: &Blocker, graph: &Graph) -> Value {
         Blocker::Group(queue, until) => json!({"kind": "group", "queue": queue, "until": json_time(*until)}),
         Blocker::Limit(limit, asked, allowed) => {
             json!({"kind": "limit", "limit": limit, "asked": asked, "allowed": allowed})
+        }
+        Blocker::UserLimit { held, until } => {
+            let counted: Vec<Value> =
+                held.counted.iter().map(|c| json!({"job": c.job.0, "running": c.runs, "nodes": c.nodes})).collect();
+            json!({
+                "kind": "user-limit", "limit": held.limit, "allowed": held.allowed, "user": held.user,
+                "counted": counted, "until": json_span(*until),
+            })
         }
     }
 }
@@ -253,6 +291,7 @@ fn job_json(state: &State, report: &JobReport) -> Value {
         "state": job.state.word(),
         "user": job.userid,
         "priority": job.priority.0,
+        "order_priority": report.order.0,
         "limit_s": if job.limit.is_infinite() { Value::Null } else { json!(job.limit.secs_f64()) },
         "submitted": json_time(job.submitted),
         "started": json_time(job.started),
@@ -323,15 +362,13 @@ fn queue_text(state: &State, report: &QueueReport) -> String {
     let (view, epoch, graph) = (&report.view, state.epoch, state.site.graph());
     let mut text = String::new();
     let on = |yes, word: &str, other: &str| if yes { word.to_owned() } else { other.to_owned() };
-    let parent = view.parent.as_ref().map_or(String::new(), |p| format!(", virtual, in {p}"));
-    let _ = writeln!(
-        text,
-        "Queue {}: {}, {}, {}{parent}",
-        view.name,
-        on(view.enabled, "enabled", "disabled"),
-        on(view.started, "started", "stopped"),
-        on(view.claiming, "claiming", "claiming nothing")
-    );
+    let claims = match &view.parent {
+        Some(parent) if view.parent_stopped => format!("virtual, in {parent}, blocked: parent is stopped"),
+        Some(parent) => format!("virtual, in {parent}"),
+        None => on(view.claiming, "claiming", "claiming nothing"),
+    };
+    let (enabled, started) = (on(view.enabled, "enabled", "disabled"), on(view.started, "started", "stopped"));
+    let _ = writeln!(text, "Queue {}: {enabled}, {started}, {claims}", view.name);
     let counts = [
         ("members", &view.members),
         ("owned", &view.owned),
@@ -342,7 +379,10 @@ fn queue_text(state: &State, report: &QueueReport) -> String {
         ("offline", &view.offline),
     ];
     let words: Vec<String> = counts.iter().map(|(word, set)| format!("{} {word}", set.len())).collect();
-    let _ = writeln!(text, "Nodes        {}", words.join(", "));
+    // A virtual queue has none of its own.
+    if view.parent.is_none() {
+        let _ = writeln!(text, "Nodes        {}", words.join(", "));
+    }
     let jobs = view.jobs;
     let _ = writeln!(text, "Jobs         {} running, {} pending, {} held", jobs.running, jobs.pending, jobs.held);
     if report.asked > 0 {
@@ -386,6 +426,7 @@ fn queue_json(state: &State, report: &QueueReport) -> Value {
         "disable_reason": view.disable_reason,
         "started": view.started,
         "stop_reason": view.stop_reason,
+        "blocked": view.blocked_by(),
         "claiming": view.claiming,
         "nodes": {
             "members": hosts(graph, &view.members),

@@ -21,6 +21,7 @@ mod scheduler;
 
 mod error;
 mod parse;
+mod people;
 mod policy;
 mod reader;
 
@@ -30,9 +31,10 @@ pub use error::{ConfigError, ConfigErrors};
 
 pub(crate) use reader::{Item, Reader, Section};
 
+pub use people::People;
 pub use resource::{PoolConfig, ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};
-pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig};
+pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig, UserLimits};
 
 #[cfg(test)]
 #[path = "schema/tests.rs"]

@@ -133,6 +133,7 @@ pub(super) fn read_config(top: &mut Section<'_, '_>) -> Config {
     let mut config = Config { policy: global.over(&PolicyConfig::default()), ..Config::default() };
     let policy_span = top.take("policy").map_or(0..0, |item| item.key_span);
     check_sizes(top.reader, "policy.limits.job-size", &policy_span, &config.policy);
+    config.people = super::people::read(top.take("users"), top.take("groups"));
     if let Some(resource) = top.take("resource") {
         config.resource = ResourceConfig::read(&resource);
     }

@@ -1,7 +1,7 @@
 //! Policy tables (RFC 33), global or of a queue: what a table says, and what holds when it lies over another.
 
 use super::reader::{Item, Section};
-use super::{Horizon, JobSize, MatchPolicy, Overlap, PolicyConfig, QueuePolicy, SchedulerSettings};
+use super::{Horizon, JobSize, MatchPolicy, Overlap, PolicyConfig, QueuePolicy, SchedulerSettings, UserLimits};
 use crate::base::Duration;
 use std::ops::Range;
 
@@ -21,6 +21,8 @@ pub(super) struct PolicyPatch {
     min: SizePatch,
     allow_user: Option<Vec<String>>,
     allow_group: Option<Vec<String>>,
+    priority_boost: Option<i32>,
+    user: UserPatch,
     scheduler: SchedulerPatch,
 }
 
@@ -29,6 +31,13 @@ struct SizePatch {
     nnodes: Lift<u64>,
     ncores: Lift<u64>,
     ngpus: Lift<u64>,
+}
+
+#[derive(Default)]
+struct UserPatch {
+    running_jobs: Lift<u64>,
+    running_nodes: Lift<u64>,
+    pending_jobs: Lift<u64>,
 }
 
 #[derive(Default)]
@@ -73,11 +82,16 @@ impl PolicyPatch {
                 table(size, "max", |max| patch.max = SizePatch::read(max));
                 table(size, "min", |min| patch.min = SizePatch::read(min));
             });
+            table(limits, "user", |user| patch.user = UserPatch::read(user));
         });
         table(&mut policy, "access", |access| {
             let mut names = |name| access.take(name).and_then(|item| item.strings(|_| Ok(())));
             (patch.allow_user, patch.allow_group) = (names("allow-user"), names("allow-group"));
         });
+        patch.priority_boost = policy
+            .take("priority-boost")
+            .and_then(|item| item.integer(-MOST_BOOST..=MOST_BOOST))
+            .map(|boost| boost as i32);
         patch.scheduler_span = policy.take("scheduler").map(|item| item.key_span);
         table(&mut policy, "scheduler", |scheduler| patch.scheduler = SchedulerPatch::read(scheduler));
         policy.finish();
@@ -98,10 +112,15 @@ impl PolicyPatch {
         self.min.apply(&mut policy.limits.job_size_min);
         set(&mut policy.access.allow_user, self.allow_user.clone());
         set(&mut policy.access.allow_group, self.allow_group.clone());
+        set(&mut policy.priority_boost, self.priority_boost);
+        self.user.apply(&mut policy.limits.user);
         self.scheduler.apply(&mut policy.scheduler);
         policy
     }
 }
+
+/// So far a queue may raise or lower the priority of its jobs.
+pub(super) const MOST_BOOST: i64 = 1_000_000_000;
 
 fn set<T>(target: &mut T, value: Option<T>) {
     if let Some(value) = value {
@@ -109,13 +128,31 @@ fn set<T>(target: &mut T, value: Option<T>) {
     }
 }
 
+/// A number that bounds something, where -1 means that there is no bound.
+fn bound(section: &mut Section<'_, '_>, name: &'static str) -> Lift<u64> {
+    let bound = section.take(name)?.integer(-1..=i64::from(u32::MAX))?;
+    Some(u64::try_from(bound).ok())
+}
+
+impl UserPatch {
+    fn read(user: &mut Section<'_, '_>) -> Self {
+        Self {
+            running_jobs: bound(user, "max-running-jobs"),
+            running_nodes: bound(user, "max-running-nodes"),
+            pending_jobs: bound(user, "max-pending-jobs"),
+        }
+    }
+
+    fn apply(&self, limits: &mut UserLimits) {
+        set(&mut limits.max_running_jobs, self.running_jobs);
+        set(&mut limits.max_running_nodes, self.running_nodes);
+        set(&mut limits.max_pending_jobs, self.pending_jobs);
+    }
+}
+
 impl SizePatch {
     fn read(size: &mut Section<'_, '_>) -> Self {
-        let mut bound = |name| {
-            let bound = size.take(name)?.integer(-1..=i64::from(u32::MAX))?;
-            Some(u64::try_from(bound).ok())
-        };
-        Self { nnodes: bound("nnodes"), ncores: bound("ncores"), ngpus: bound("ngpus") }
+        Self { nnodes: bound(size, "nnodes"), ncores: bound(size, "ncores"), ngpus: bound(size, "ngpus") }
     }
 
     fn apply(&self, size: &mut JobSize) {

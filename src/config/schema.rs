@@ -6,6 +6,7 @@
 
 use super::error::nearest;
 use super::layers::key;
+use super::policy::MOST_BOOST;
 use super::{Horizon, MatchPolicy, Overlap, QueuePolicy};
 use serde_json::{Map, Value, json};
 
@@ -147,18 +148,46 @@ pub const POLICY: &[Key] = &[
         "a job of fewer gpus is denied; -1: no limit",
     ),
     key(
+        "limits.user.max-running-jobs",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "10",
+        "so many jobs of one user run in the queue at a time, the others are held back until one ends; -1: no limit",
+    ),
+    key(
+        "limits.user.max-running-nodes",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "64",
+        "the same for the nodes that they run on; a job that alone asks for more is denied",
+    ),
+    key(
+        "limits.user.max-pending-jobs",
+        Kind::Number(-1, LARGEST),
+        "-1",
+        "100",
+        "a job is denied while so many of its user wait in the queue; -1: no limit",
+    ),
+    key(
         "access.allow-user",
         Kind::Texts,
         "",
         "['1000']",
-        "who may submit: numbers of users. With neither list everybody may",
+        "who may submit: names that `[users]` has, or numbers. With both lists empty everybody may",
     ),
     key(
         "access.allow-group",
         Kind::Texts,
         "",
         "['staff']",
-        "accepted, but the program knows no groups: such a list alone lets nobody in",
+        "who is in one of these groups of `[groups]` may submit too",
+    ),
+    key(
+        "priority-boost",
+        Kind::Number(-MOST_BOOST, MOST_BOOST),
+        "0",
+        "1000",
+        "added to the priority of each job, which decides the order of all jobs in the same scheduler",
     ),
     key(
         "scheduler.queue-policy",
@@ -271,6 +300,13 @@ pub const RESOURCE: &[Key] = &[
     ),
 ];
 
+/// The keys of `[users]`.
+pub const USERS: &[Key] = &[key("*", Kind::Number(0, LARGEST), "", "1000", "the number of the user of this name")];
+
+/// The keys of `[groups]`.
+pub const GROUPS: &[Key] =
+    &[key("*", Kind::Texts, "", "['1000']", "who is in the group of this name: names that `[users]` has, or numbers")];
+
 /// The keys of an entry of the calendar.
 pub const CALENDAR: &[Key] = &[
     key("queues", Kind::TextOrTexts, "", "'batch'", "needed: the queues that are started while it is on"),
@@ -316,6 +352,8 @@ pub const TABLES: &[(&str, &[Key])] = &[
     ("policy", POLICY),
     ("resource", RESOURCE),
     ("calendar.*", CALENDAR),
+    ("users", USERS),
+    ("groups", GROUPS),
 ];
 
 /// All keys with their full names, as `queues.*.hosts`.
@@ -390,6 +428,10 @@ fn table() -> Map<String, Value> {
 fn insert(table_: &mut Map<String, Value>, parts: &[&str], key: &Key) {
     let [first, rest @ ..] = parts else { return };
     let (name, element) = first.strip_suffix("[]").map_or((*first, false), |name| (name, true));
+    if name == "*" && rest.is_empty() {
+        table_.insert("additionalProperties".into(), value_schema(key));
+        return;
+    }
     if name == "*" {
         if !table_["additionalProperties"].is_object() {
             table_.insert("additionalProperties".into(), table().into());

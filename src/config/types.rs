@@ -1,6 +1,6 @@
 //! What a configuration says, typed.
 
-use super::{Calendar, ResourceConfig, SchedulerSettings};
+use super::{Calendar, People, ResourceConfig, SchedulerSettings};
 use crate::base::Duration;
 use crate::formats::hostlist::Hostlist;
 use indexmap::IndexMap;
@@ -18,6 +18,9 @@ pub struct Config {
     /// When queues are started by themselves.
     #[serde(default)]
     pub calendar: Calendar,
+    /// Who is called what, and who is in which group.
+    #[serde(default)]
+    pub people: People,
 }
 
 /// One queue.
@@ -55,6 +58,9 @@ pub struct PolicyConfig {
     pub limits: Limits,
     /// Who may submit.
     pub access: Access,
+    /// What is added to the priority of each job (`policy.priority-boost`): within -1e9 to 1e9.
+    #[serde(default)]
+    pub priority_boost: i32,
     /// How jobs are scheduled.
     pub scheduler: SchedulerSettings,
 }
@@ -77,6 +83,27 @@ pub struct Limits {
     pub job_size_max: JobSize,
     /// The smallest size.
     pub job_size_min: JobSize,
+    /// What the jobs of one user may have together.
+    #[serde(default)]
+    pub user: UserLimits,
+}
+
+/// What the jobs of one user in one queue may have together (`policy.limits.user`); `None` for no limit (also written -1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct UserLimits {
+    /// So many run at a time.
+    pub max_running_jobs: Option<u64>,
+    /// They run on so many nodes at a time; a node counts for each job on it.
+    pub max_running_nodes: Option<u64>,
+    /// So many wait at a time.
+    pub max_pending_jobs: Option<u64>,
+}
+
+impl UserLimits {
+    /// Whether any limit bounds what runs.
+    pub fn bounds_running(&self) -> bool {
+        self.max_running_jobs.is_some() || self.max_running_nodes.is_some()
+    }
 }
 
 /// A bound on the size of jobs; `None` for no bound (also written -1).
@@ -103,6 +130,15 @@ impl Config {
     /// The queue of a job that names none: the configured default.
     pub fn default_queue(&self) -> Option<&QueueConfig> {
         self.queues.get(self.policy.defaults.queue.as_ref()?)
+    }
+}
+
+impl Access {
+    /// Whether a user may submit.
+    pub fn admits(&self, people: &People, number: u32) -> bool {
+        let open = self.allow_user.is_empty() && self.allow_group.is_empty();
+        open || self.allow_user.iter().any(|user| people.number(user) == Some(number))
+            || self.allow_group.iter().any(|group| people.is_in(group, number))
     }
 }
 

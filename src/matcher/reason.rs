@@ -51,6 +51,13 @@ pub enum Reason {
         /// In its words.
         what: String,
     },
+    /// Its user has as much as a limit allows: it is held back, outside the order.
+    UserLimit {
+        /// The key of the limit.
+        limit: Box<str>,
+        /// What it allows.
+        allowed: u64,
+    },
 }
 
 /// A resource of which there is too little.
@@ -89,6 +96,7 @@ impl fmt::Display for Reason {
             }
             Reason::Told { what } => f.write_str(what),
             Reason::BeyondDepth => f.write_str("beyond-depth: the queue-depth ends before it"),
+            Reason::UserLimit { limit, allowed } => write!(f, "user-limit: {limit} allows {allowed}"),
         }
     }
 }

@@ -99,7 +99,7 @@ fn event_line(event: &Event) -> (&'static str, Value) {
         }
         Event::Cancel { job } => ("cancel", json!({"job": job.0})),
         Event::Prioritize { jobs } => {
-            let jobs: Vec<(u64, u32)> = jobs.iter().map(|(job, priority)| (job.0, priority.0)).collect();
+            let jobs: Vec<(u64, i64)> = jobs.iter().map(|(job, priority)| (job.0, priority.0)).collect();
             ("prioritize", json!({ "jobs": jobs }))
         }
         Event::Relimit { job, limit } => ("relimit", json!({"job": job.0, "limit": length(*limit)})),

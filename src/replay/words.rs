@@ -8,11 +8,8 @@ pub fn denial(denial: &Denial) -> String {
     match denial {
         Denial::UnknownQueue(name) => format!("no queue {name}"),
         Denial::NoQueue => "no queue named, and there is no default".to_owned(),
-        Denial::Disabled(reason) if reason.is_empty() => "the queue is disabled".to_owned(),
-        Denial::Disabled(reason) => format!("the queue is disabled: {reason}"),
-        Denial::Limit { limit, asked, allowed } => format!("{limit}: asked {asked}, allowed {allowed}"),
         Denial::DuplicateId => "its id is taken".to_owned(),
-        Denial::Reason(reason) => reason.to_string(),
+        Denial::Disabled(_) | Denial::Access { .. } | Denial::Limit { .. } | Denial::Reason(_) => denial.to_string(),
     }
 }
 

@@ -2,13 +2,15 @@
 //!
 //! Decides nothing, trusts no sum. Costs time in proportion to all jobs and targets: for tests and `--check`.
 
-use super::job::{HoldingKind, JobState, NO_HOLDING};
+use super::job::{HoldingKind, Job, JobState, NO_HOLDING};
 use super::queue::Queue;
 use super::state::Site;
 use super::violation::{Invariant, Violation};
 use crate::base::{FastMap, JobId, QueueId, TargetId, TargetSet};
 use crate::coordinator::Ownership;
 use crate::matcher::{Extent, Units};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// What does not hold; empty unless there is a bug.
 pub fn audit(site: &Site) -> Vec<Violation> {
@@ -19,6 +21,7 @@ pub fn audit(site: &Site) -> Vec<Violation> {
     conservation(site, &mut found);
     jobs_have_one_place(site, &mut found);
     schedulers_agree(site, &mut found);
+    user_limits(site, &mut found);
     found
 }
 
@@ -173,7 +176,7 @@ fn jobs_have_one_place(site: &Site, found: &mut Vec<Violation>) {
             JobState::Pending => {
                 // A removed queue never runs a pass again.
                 let lives = !site.queue(job.queue).removed && !site.queue(job.home).removed;
-                !held && lives && (job.in_scheduler || parked(site.queue(job.queue)))
+                !held && lives && (job.in_scheduler || parked(site.queue(job.queue)) || bounded(site.queue(job.queue)))
             }
             JobState::Held => !held,
             JobState::Running => kind == Some((slot, HoldingKind::Running)) && !job.in_scheduler,
@@ -205,8 +208,12 @@ fn schedulers_agree(site: &Site, found: &mut Vec<Violation>) {
         for waits in scheduler.waiting() {
             n += 1;
             waiting.insert(waits.job.id, queue.id);
-            let here = site.job(waits.job.id).is_some_and(|j| j.in_scheduler && j.home == queue.id);
-            if !here {
+            let job = site.job(waits.job.id);
+            if let Some(job) = job.filter(|j| site.order_priority(j) != waits.job.priority) {
+                let (is, should) = (waits.job.priority, site.order_priority(job));
+                push(found, Invariant::I6, format!("job {} waits with priority {is}, should with {should}", job.id));
+            }
+            if !job.is_some_and(|j| j.in_scheduler && j.home == queue.id) {
                 let text = format!("job {} waits in the scheduler of queue {} alone", waits.job.id, queue.name);
                 push(found, Invariant::I6, text);
             }
@@ -234,6 +241,52 @@ fn schedulers_agree(site: &Site, found: &mut Vec<Violation>) {
     for (_, job) in site.jobs.unsettled().1.filter(|(_, j)| j.in_scheduler) {
         if waiting.get(&job.id) != Some(&job.home) {
             push(found, Invariant::I6, format!("job {} waits nowhere", job.id));
+        }
+    }
+}
+
+/// Whether a queue may hold jobs back.
+fn bounded(queue: &Queue) -> bool {
+    queue.config.policy.limits.user.bounds_running()
+}
+
+/// I9 and I10: what runs of a user and what a scheduler plans for him keep the limits of the queue together, and who is
+/// held back would not.
+fn user_limits(site: &Site, found: &mut Vec<Violation>) {
+    let mut users: BTreeMap<(QueueId, u32), Vec<&Job>> = BTreeMap::new();
+    for (_, job) in site.jobs.unsettled().1.filter(|(_, j)| !j.state.is_final()) {
+        let queue = site.queue(job.queue);
+        if queue.is_live() && bounded(queue) {
+            users.entry((job.queue, job.userid)).or_default().push(job);
+        }
+    }
+    for ((queue, user), mut jobs) in users {
+        let queue = site.queue(queue);
+        let limits = &queue.config.policy.limits.user;
+        let keeps = |jobs: u64, nodes: u64| {
+            limits.max_running_jobs.is_none_or(|most| jobs <= most)
+                && limits.max_running_nodes.is_none_or(|most| nodes <= most)
+        };
+        let (mut n, mut nodes) = (0, 0u64);
+        for job in jobs.iter().filter(|j| j.state == JobState::Running && j.holding != NO_HOLDING) {
+            n += 1;
+            nodes += site.jobs.holding(job.holding).selection.target_set().len() as u64;
+        }
+        jobs.retain(|j| j.state == JobState::Pending || j.state == JobState::Held && j.in_scheduler);
+        jobs.sort_by_key(|j| (Reverse(j.priority), j.submitted, j.id));
+        let mut open = !parked(queue);
+        for job in jobs {
+            let most = job.request.as_deref().and_then(super::rules::most_nodes).unwrap_or(u64::MAX);
+            (n, nodes) = (n + 1, nodes.saturating_add(most));
+            open &= keeps(n, nodes);
+            let name = &queue.name;
+            if job.in_scheduler && !open {
+                let text = format!("queue {name} may start job {} of user {user}, beyond the limits", job.id);
+                push(found, Invariant::I9, text);
+            } else if open && !job.in_scheduler {
+                let text = format!("queue {name} holds back job {} of user {user}, who keeps the limits", job.id);
+                push(found, Invariant::I10, text);
+            }
         }
     }
 }

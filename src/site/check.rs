@@ -187,7 +187,7 @@ impl Site {
                 let new = key(job.priority, job.submitted, job.id);
                 let overtakes = |(id, _): &(JobId, Timestamp)| {
                     let known = self.jobs.slot(*id).map(|slot| self.jobs.job(slot));
-                    known.is_some_and(|j| new < key(j.priority, j.submitted, j.id))
+                    known.is_some_and(|j| new < key(self.order_priority(j), j.in_order_from(), j.id))
                 };
                 self.queue(queue).promises.starts.iter().any(overtakes)
             }

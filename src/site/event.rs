@@ -475,9 +475,20 @@ pub enum Denial {
     NoQueue,
     /// The queue takes no submissions; its reason.
     Disabled(String),
+    /// The user is not among those who may submit to the queue.
+    Access {
+        /// The queue.
+        queue: String,
+        /// The user: name and number, or the number.
+        user: String,
+        /// The key of the lists.
+        key: String,
+        /// Whom they name.
+        allowed: String,
+    },
     /// A limit of the queue's policy: which, asked, allowed.
     Limit {
-        /// The key of the limit.
+        /// The key of the limit, in full.
         limit: String,
         /// What was asked.
         asked: String,

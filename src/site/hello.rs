@@ -60,6 +60,7 @@ impl Site {
             userid: found.userid,
             priority: found.priority,
             submitted: found.submitted,
+            late: None,
             limit: found.limit,
             planned: Timestamp::NEVER,
             started: found.started,
@@ -139,10 +140,11 @@ impl Site {
         freed.extend(unknown.iter());
         let job = self.jobs.job_mut(slot);
         (job.started, job.limit, job.holding, job.why) = (found.started, found.limit, index, Why::Nothing);
+        let job = self.jobs.job(slot);
         let request = JobRequest {
             id: found.id,
-            priority: job.priority,
-            submitted: job.submitted,
+            priority: self.order_priority(job),
+            submitted: job.in_order_from(),
             limit: found.limit,
             request: found.request.clone(),
         };

@@ -129,6 +129,9 @@ pub struct Job {
     pub priority: Priority,
     /// When it was submitted.
     pub submitted: Timestamp,
+    /// When it came into the order of its scheduler, if a limit of its user held it back before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) late: Option<Timestamp>,
     /// Time limit.
     pub limit: Duration,
     /// When it is planned to start; never: there is no plan.
@@ -149,6 +152,13 @@ pub struct Job {
     pub requeues: u32,
     /// What it holds now, or still holds after its end; [`NO_HOLDING`] otherwise.
     pub(super) holding: u32,
+}
+
+impl Job {
+    /// Since when it stands in the order of its scheduler: its submission, or when a limit of its user let it in.
+    pub fn in_order_from(&self) -> Timestamp {
+        self.late.unwrap_or(self.submitted)
+    }
 }
 
 /// The index that stands for no holding.

@@ -1,12 +1,15 @@
 //! What happens to jobs: they come in, are cancelled, changed, moved, end, and release what they hold.
 //!
 //! Decides where a job goes; when it starts is decided by its scheduler. A job that waits in a virtual queue which is
-//! stopped is pending and in no scheduler; it goes there when the queue is started.
+//! stopped, or is held back by a limit of its user, is pending and in no scheduler; it goes there when the queue is
+//! started, or the limit lets it.
 
 use super::error::EventError;
 use super::event::{Denial, Effect, Outcome, Submission};
 use super::history::{History, Note};
 use super::job::{FIRST_RESERVED_ID, HoldingKind, Job, JobState, NO_HOLDING, Why};
+use super::rules::Place;
+use super::shares::is_parked;
 use super::state::Site;
 use super::violation::{Invariant, Violation};
 use crate::base::{Duration, JobId, Priority, QueueId, TargetSet, Timestamp};
@@ -50,6 +53,7 @@ impl Site {
             userid: s.userid,
             priority: s.priority,
             submitted: now,
+            late: None,
             limit,
             planned: Timestamp::NEVER,
             started: Timestamp::NEVER,
@@ -79,7 +83,8 @@ impl Site {
         let request = s.request.as_ref().map_err(|reason| Denial::Reason(reason.clone()))?;
         let asked = s.limit.filter(|limit| *limit > Duration::ZERO);
         let limit = asked.or(queue.rules.default_duration).unwrap_or(Duration::INFINITE);
-        queue.rules.admit(s.userid, limit, request)?;
+        queue.rules.admit(&Place::of(&queue.name, &self.config), s.userid, limit, request)?;
+        self.admit_user(id, s.userid, request)?;
         Ok(limit)
     }
 
@@ -88,18 +93,34 @@ impl Site {
         self.queue(queue).parent.unwrap_or(queue)
     }
 
-    /// Gives a pending job to its scheduler, or lets it wait for its virtual queue to be started.
+    /// What a job's place in the order of its scheduler goes by: its priority, and the boost of its queue.
+    pub fn order_priority(&self, job: &Job) -> Priority {
+        let boost = self.queues.get(job.queue.index()).map_or(0, |q| q.config.policy.priority_boost);
+        Priority(job.priority.0 + i64::from(boost))
+    }
+
+    /// Gives a pending job to its scheduler, or lets it wait for its virtual queue to be started or for the limits of its
+    /// user.
     pub(super) fn enqueue(&mut self, now: Timestamp, slot: u32, effects: &mut Vec<Effect>) {
-        let job = self.jobs.job_mut(slot);
-        let queue = &self.queues[job.queue.index()];
-        if queue.parent.is_some() && !queue.started {
-            return;
+        let queue = self.queue(self.jobs.job(slot).queue);
+        if is_parked(queue) {
+            self.note_share(slot);
+        } else if queue.config.policy.limits.user.bounds_running() {
+            self.await_review(slot);
+        } else {
+            self.enter(now, slot, effects);
         }
+    }
+
+    /// Gives a pending job to its scheduler.
+    pub(super) fn enter(&mut self, now: Timestamp, slot: u32, effects: &mut Vec<Effect>) {
+        let job = self.jobs.job_mut(slot);
         let Some(request) = job.request.clone() else { return };
         job.in_scheduler = true;
-        let home = job.home;
-        let alloc =
-            JobRequest { id: job.id, priority: job.priority, submitted: job.submitted, limit: job.limit, request };
+        let job = self.jobs.job(slot);
+        let (home, priority) = (job.home, self.order_priority(job));
+        let alloc = JobRequest { id: job.id, priority, submitted: job.in_order_from(), limit: job.limit, request };
+        self.note_share(slot);
         self.queue_mut(home).waiting += 1;
         self.tell(now, home, Input::Alloc(alloc), effects);
     }
@@ -110,6 +131,7 @@ impl Site {
         job.planned = Timestamp::NEVER;
         if std::mem::replace(&mut job.in_scheduler, false) {
             let (id, home) = (job.id, job.home);
+            self.note_share(slot);
             self.queue_mut(home).waiting -= 1;
             self.tell(now, home, Input::Cancel(id), effects);
         }
@@ -158,8 +180,10 @@ impl Site {
             let Some(slot) = self.jobs.slot(*id) else { continue };
             let job = self.jobs.job_mut(slot);
             job.priority = *priority;
+            self.note_share(slot);
+            let job = self.jobs.job(slot);
             if job.in_scheduler {
-                told.push((job.home, (*id, *priority)));
+                told.push((job.home, (*id, self.order_priority(job))));
             }
         }
         told.sort_by_key(|(queue, _)| *queue);
@@ -225,7 +249,14 @@ impl Site {
             return Err(format!("the queue is disabled: {}", queue.disable_reason));
         }
         let Some(request) = &job.request else { return Ok(()) };
-        queue.rules.admit(job.userid, job.limit, request).map_err(|denial| denial.to_string())
+        let place = Place::of(&queue.name, &self.config);
+        let admitted = queue.rules.admit(&place, job.userid, job.limit, request);
+        // Who is there already counts as one of those that wait.
+        let admitted = admitted.and_then(|()| match job.queue == to {
+            true => Ok(()),
+            false => self.admit_user(to, job.userid, request),
+        });
+        admitted.map_err(|denial| denial.to_string())
     }
 
     /// Moves a waiting job to another queue, where it is pending.
@@ -297,7 +328,7 @@ impl Site {
     /// can be pending beside it. No pass comes between the release and the new report, so nothing is free meanwhile.
     fn rename_holding(&mut self, now: Timestamp, slot: u32, effects: &mut Vec<Effect>) {
         let job = self.jobs.job(slot);
-        let (id, priority, submitted) = (job.id, job.priority, job.submitted);
+        let (id, priority, submitted) = (job.id, self.order_priority(job), job.in_order_from());
         let index = self.jobs.part(slot);
         let holding = self.jobs.holding(index);
         if holding.quarantined {
@@ -465,6 +496,9 @@ impl std::fmt::Display for Denial {
             Denial::NoQueue => f.write_str("no queue is named, and there is no default queue"),
             Denial::Disabled(reason) if reason.is_empty() => f.write_str("the queue is disabled"),
             Denial::Disabled(reason) => write!(f, "the queue is disabled: {reason}"),
+            Denial::Access { queue, user, key, allowed } => {
+                write!(f, "user {user} may not submit to queue {queue}: {key} lets in {allowed}")
+            }
             Denial::Limit { limit, asked, allowed } => write!(f, "{limit}: asked {asked}, allowed {allowed}"),
             Denial::DuplicateId => f.write_str("the job id is taken"),
             Denial::Reason(reason) => reason.fmt(f),

@@ -43,6 +43,7 @@ mod observer;
 mod ledger;
 mod queue;
 mod rules;
+mod shares;
 
 pub use audit::audit;
 pub use calendar::{PlannedDrain, PlannedSwitch};
@@ -59,6 +60,7 @@ pub use nodes::Drained;
 pub use observer::Observer;
 pub use plan::{Drain, Move, Preview, StartChange};
 pub use queue::Places;
+pub use shares::{Counted, HeldBack};
 pub use snapshot::{RestoreError, SNAPSHOT_VERSION, Snapshot};
 pub use state::{Site, SiteOptions};
 pub use step::ScheduleEnd;

@@ -163,11 +163,19 @@ impl Site {
         }
         let queue = self.queue_mut(id);
         queue.rules = Rules::of(&config.policy);
+        let other_user_limits = queue.config.policy.limits.user != config.policy.limits.user;
+        let other_boost = queue.config.policy.priority_boost != config.policy.priority_boost;
         // The scheduler's settings hold once one with them has taken over.
         let settings = config.policy.scheduler.clone();
         let before = std::mem::replace(&mut queue.config, config);
         queue.config.policy.scheduler = before.policy.scheduler;
         let name = queue.name.clone();
+        if other_boost {
+            self.boost(now, id, effects);
+        }
+        if other_user_limits {
+            self.other_user_limits(now, id, effects);
+        }
         if parent.is_none() {
             self.swap_scheduler(now, id, settings, effects);
             self.set_members(now, id, members, effects);
@@ -369,6 +377,15 @@ impl Site {
             self.withdraw(now, slot, effects);
             // Held for a window of the parent, which does not matter while the queue is stopped.
             self.set_state(slot, JobState::Pending);
+        }
+    }
+
+    /// Tells the scheduler where the jobs of a queue stand in its order, after the boost of the queue has changed.
+    fn boost(&mut self, now: Timestamp, id: QueueId, effects: &mut Vec<Effect>) {
+        let waiting = self.waiting_jobs(id).into_iter().map(|slot| self.jobs.job(slot)).filter(|j| j.in_scheduler);
+        let jobs: Vec<_> = waiting.map(|j| (j.id, self.order_priority(j))).collect();
+        if !jobs.is_empty() {
+            self.tell(now, self.home(id), Input::Prioritize(jobs), effects);
         }
     }
 

@@ -1,15 +1,14 @@
 //! What a queue lets in: limits, access, and the defaults that it gives to jobs (RFC 33 `policy`).
 //!
-//! Decides about a submission from the job's request alone. Whether the queue's targets can ever serve it is the
-//! scheduler's question.
-//!
-//! `access.allow-user` names users. A submission carries a numeric user id only, since the core looks nothing up; an
-//! entry therefore admits a user when it is the decimal form of the id. A driver that knows names and groups resolves
-//! them before; until then `allow-group` admits nobody.
+//! Decides about a submission from what it says alone: whether the queue's targets can ever serve it is the scheduler's
+//! question, and what its user has in the queue already that of [`shares`](super::shares). Who is called what, and who
+//! is in which group, stands in the configuration: a submission carries the number of its user.
 
 use super::event::Denial;
 use crate::base::Duration;
-use crate::config::{JobSize, PolicyConfig};
+use crate::config::layers::key;
+use crate::config::{Access, Config, JobSize, People, PolicyConfig};
+use crate::formats::duration;
 use crate::matcher::{Request, Shape};
 
 /// The rules of one queue.
@@ -19,8 +18,8 @@ pub(super) struct Rules {
     pub duration: Option<Duration>,
     pub max: JobSize,
     pub min: JobSize,
-    /// Who may submit; `None`: everybody.
-    pub users: Option<Vec<String>>,
+    /// Who may submit.
+    pub access: Access,
     /// The time limit of a job that names none.
     pub default_duration: Option<Duration>,
 }
@@ -63,34 +62,42 @@ impl Asked {
     }
 }
 
+/// The most nodes that a request may get: of slots anywhere a node each; `None`: there is no bound.
+pub(super) fn most_nodes(request: &Request) -> Option<u64> {
+    let count = match &request.shape {
+        Shape::Whole { nodes, .. } | Shape::Nodes { nodes, .. } => nodes,
+        Shape::Slots { slots, .. } => slots,
+    };
+    Some(count.max()?.saturating_mul(request.shared.places()))
+}
+
 impl Rules {
     /// The rules that a queue's policy sets.
     pub fn of(policy: &PolicyConfig) -> Self {
-        let access = &policy.access;
-        let open = access.allow_user.is_empty() && access.allow_group.is_empty();
         Self {
             duration: policy.limits.duration,
             max: policy.limits.job_size_max,
             min: policy.limits.job_size_min,
-            users: (!open).then(|| access.allow_user.clone()),
+            access: policy.access.clone(),
             default_duration: policy.defaults.duration,
         }
     }
 
-    /// Whether a job may come in.
+    /// Whether a job may come in. `at`: the policy, as its keys begin.
     ///
     /// # Errors
     /// The first rule that it breaks: access, then duration, then sizes.
-    pub fn admit(&self, userid: u32, limit: Duration, request: &Request) -> Result<(), Denial> {
-        if let Some(users) = &self.users
-            && !users.iter().any(|u| u.parse() == Ok(userid))
-        {
-            return Err(denial("access.allow-user", format!("user {userid}"), users.join(", ")));
+    pub fn admit(&self, at: &Place<'_>, userid: u32, limit: Duration, request: &Request) -> Result<(), Denial> {
+        if !self.access.admits(at.people, userid) {
+            let (key, queue) = (at.key("access"), at.queue.to_owned());
+            let (user, allowed) = (at.people.called(userid), who(&self.access, at.people));
+            return Err(Denial::Access { queue, user, key, allowed });
         }
         if let Some(longest) = self.duration
             && limit > longest
         {
-            return Err(denial("limits.duration", limit.to_string(), format!("at most {longest}")));
+            let asked = if limit.is_infinite() { "no limit".to_owned() } else { duration::format(limit) };
+            return Err(at.denial("limits.duration", asked, format!("at most {}", duration::format(longest))));
         }
         if self.max == JobSize::default() && self.min == JobSize::default() {
             return Ok(());
@@ -103,24 +110,58 @@ impl Rules {
         ];
         for (name, asked, max, min) in sizes {
             if let Some(max) = max.filter(|max| asked > *max) {
-                return Err(denial(
-                    &format!("limits.job-size.max.{name}"),
-                    asked.to_string(),
-                    format!("at most {max}"),
-                ));
+                let limit = format!("limits.job-size.max.{name}");
+                return Err(at.denial(&limit, asked.to_string(), format!("at most {max}")));
             }
             if let Some(min) = min.filter(|min| asked < *min) {
-                return Err(denial(
-                    &format!("limits.job-size.min.{name}"),
-                    asked.to_string(),
-                    format!("at least {min}"),
-                ));
+                let limit = format!("limits.job-size.min.{name}");
+                return Err(at.denial(&limit, asked.to_string(), format!("at least {min}")));
             }
         }
         Ok(())
     }
 }
 
-fn denial(limit: &str, asked: String, allowed: String) -> Denial {
-    Denial::Limit { limit: limit.to_owned(), asked, allowed }
+/// Where rules stand, for messages.
+pub(super) struct Place<'a> {
+    pub queue: &'a str,
+    pub people: &'a People,
+    /// Whether the queue has a table of its own.
+    pub named: bool,
+}
+
+impl<'a> Place<'a> {
+    /// The place of a queue in a configuration.
+    pub fn of(queue: &'a str, config: &'a Config) -> Self {
+        let named = !config.queues.is_empty() || queue != super::state::ANONYMOUS;
+        Self { queue, people: &config.people, named }
+    }
+
+    /// A key of the policy in full, as `config explain` takes it.
+    pub fn key(&self, name: &str) -> String {
+        if self.named {
+            format!("{}.policy.{name}", key::join(&["queues", self.queue]))
+        } else {
+            format!("policy.{name}")
+        }
+    }
+
+    /// A limit that is broken.
+    pub fn denial(&self, limit: &str, asked: String, allowed: String) -> Denial {
+        Denial::Limit { limit: self.key(limit), asked, allowed }
+    }
+}
+
+/// Whom an access list lets in; what it names and nobody knows is marked.
+fn who(access: &Access, people: &People) -> String {
+    let user = |user: &String| match people.number(user) {
+        Some(_) => format!("user {user}"),
+        None => format!("user {user} (whom [users] has not)"),
+    };
+    let group = |group: &String| match people.groups.contains_key(group) {
+        true => format!("group {group}"),
+        false => format!("group {group} (which [groups] has not)"),
+    };
+    let all: Vec<String> = access.allow_user.iter().map(user).chain(access.allow_group.iter().map(group)).collect();
+    all.join(", ")
 }

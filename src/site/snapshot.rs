@@ -340,6 +340,10 @@ impl Site {
             table.restore_holding(holding.clone());
         }
         self.jobs = table;
+        let open = self.jobs.iter().filter(|(_, j)| !j.state.is_final());
+        for slot in open.map(|(slot, _)| slot).collect::<Vec<_>>() {
+            self.note_share(slot);
+        }
         Ok(())
     }
 
@@ -366,8 +370,8 @@ impl Site {
             let hello = HelloJob {
                 job: JobRequest {
                     id: holding.name,
-                    priority: job.priority,
-                    submitted: job.submitted,
+                    priority: self.order_priority(job),
+                    submitted: job.in_order_from(),
                     limit: holding.limit,
                     request: holding.request.clone(),
                 },
@@ -383,7 +387,7 @@ impl Site {
         }
         let waiting: Vec<u32> = self.jobs.iter().filter(|(_, j)| j.in_scheduler).map(|(slot, _)| slot).collect();
         for slot in waiting {
-            self.enqueue(now, slot, effects);
+            self.enter(now, slot, effects);
         }
         Ok(())
     }

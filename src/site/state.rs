@@ -11,6 +11,7 @@ use super::ledger::{Ledger, Size};
 use super::nodes::Drained;
 use super::pools::Pools;
 use super::queue::Queue;
+use super::shares::Shares;
 use super::timetable::Timetable;
 use super::undo::DoneSwitch;
 use super::violation::Violation;
@@ -57,6 +58,7 @@ pub struct Site {
     pub(super) ledger: Ledger,
     pub(super) pools: Pools,
     pub(super) jobs: JobTable,
+    pub(super) shares: Shares,
     /// Targets that answer, drained or not.
     pub(super) answering: TargetSet,
     pub(super) drained: BTreeMap<TargetId, Drained>,
@@ -140,6 +142,7 @@ impl Site {
             ledger,
             pools: Pools::new(pools),
             jobs: JobTable::default(),
+            shares: Shares::default(),
             answering: TargetSet::new(),
             drained: BTreeMap::new(),
             planned_drains: Vec::new(),
@@ -232,6 +235,7 @@ impl Site {
         *self.jobs.counts.of(state) += 1;
         self.count(queue, before, |n| *n -= 1);
         self.count(queue, state, |n| *n += 1);
+        self.note_share(slot);
     }
 
     /// Changes the sum of a queue that belongs to a state, if there is one.

@@ -51,6 +51,7 @@ impl Site {
             self.launch_schedulers(effects);
             self.put_off_pools(now);
             self.stir(now, effects);
+            self.review_shares(now, effects);
             let ready = self.queues.iter().filter(|q| has_work(q, now)).count();
             let left = work_budget.saturating_sub(end.examined);
             if ready == 0 || left == 0 {
@@ -65,12 +66,13 @@ impl Site {
             let budget = if left == usize::MAX { left } else { (left / ready).max(1) };
             self.run_passes(now, budget);
             self.read_passes(now, budget, &mut end, effects);
-            let stirred = self.stir(now, effects);
+            let stirred = self.stir(now, effects) | self.review_shares(now, effects);
             if !(self.unsettled || stirred) || end.more {
                 break;
             }
         }
         self.settle(now, effects);
+        self.review_shares(now, effects);
         self.ask_schedulers(now, effects);
         if self.options.check_ledger {
             self.checked += 1;
@@ -93,7 +95,7 @@ impl Site {
         if self.recovering {
             return None;
         }
-        let mut next = if self.unsettled { now } else { self.settle_at };
+        let mut next = if self.unsettled || !self.shares.is_settled() { now } else { self.settle_at };
         next = next.min(self.pool_wakeup().unwrap_or(next));
         for queue in &self.queues {
             next = next.min(queue.remote_wakeup(now).unwrap_or(next));

@@ -28,10 +28,12 @@ pub struct QueueView {
     pub enabled: bool,
     /// Why not; empty if it does.
     pub disable_reason: String,
-    /// Whether it schedules.
+    /// Whether it schedules; of a virtual queue: whether it would, see `parent_stopped`.
     pub started: bool,
     /// Why not; empty if it does.
     pub stop_reason: String,
+    /// It is virtual and its parent is stopped, so that none of its jobs start (RFC 33: blocked by the parent).
+    pub parent_stopped: bool,
     /// Whether it claims its members; a stopped queue may, a virtual one never does.
     pub claiming: bool,
     /// Who comes before it for some of its members.
@@ -111,6 +113,19 @@ pub struct TargetView {
     pub holders: Vec<HolderView>,
 }
 
+impl QueueView {
+    /// Whether its jobs may start: a virtual queue and its parent have to be started both.
+    pub fn eligible(&self) -> bool {
+        self.started && !self.parent_stopped
+    }
+
+    /// Why it schedules less than it was told to, in the words of RFC 33: `parent` where its parent is stopped,
+    /// `overlap` where others come first for some of its members.
+    pub fn blocked_by(&self) -> Option<&'static str> {
+        if self.parent_stopped { Some("parent") } else { self.blocked.as_ref().map(|_| "overlap") }
+    }
+}
+
 impl Site {
     /// A job by its id.
     pub fn job(&self, id: JobId) -> Option<&Job> {
@@ -139,6 +154,9 @@ impl Site {
         if job.in_scheduler
             && let Some(reason) = self.ask(job)
         {
+            return Some(Why::Reason(Box::new(reason)));
+        }
+        if let Some(reason) = self.user_limit(job) {
             return Some(Why::Reason(Box::new(reason)));
         }
         if job.state == JobState::Pending && !job.in_scheduler {
@@ -183,6 +201,7 @@ impl Site {
             enabled: queue.enabled,
             disable_reason: queue.disable_reason.clone(),
             started: queue.started,
+            parent_stopped: queue.parent.is_some_and(|p| !self.queue(p).started),
             stop_reason: queue.stop_reason.clone(),
             claiming: self.coordinator.is_claiming(id),
             blocked: self.coordinator.blocked(id),

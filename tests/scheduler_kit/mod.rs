@@ -328,14 +328,14 @@ impl Bench {
         self.pass_by(usize::MAX)
     }
 
-    pub fn submit(&mut self, id: u64, priority: u32, limit: Duration, shape: Shape, only: Only) -> Vec<Output> {
+    pub fn submit(&mut self, id: u64, priority: i64, limit: Duration, shape: Shape, only: Only) -> Vec<Output> {
         self.submit_with(id, priority, limit, shape, only, PoolNeeds::default())
     }
 
     pub fn submit_with(
         &mut self,
         id: u64,
-        priority: u32,
+        priority: i64,
         limit: Duration,
         shape: Shape,
         only: Only,
@@ -366,7 +366,7 @@ impl Bench {
         assert_eq!(out, [Output::Cancelled { job: JobId(id) }]);
     }
 
-    pub fn prioritize(&mut self, id: u64, priority: u32) {
+    pub fn prioritize(&mut self, id: u64, priority: i64) {
         let priority = Priority(priority);
         self.ledger.jobs.get_mut(&JobId(id)).expect("a job").request.priority = priority;
         self.tell(Input::Prioritize(vec![(JobId(id), priority)]));

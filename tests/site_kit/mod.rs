@@ -76,6 +76,19 @@ impl Bed {
         bed
     }
 
+    /// The same from the text of a configuration.
+    pub fn of(count: u32, text: &str, start: &[&str]) -> Self {
+        let graph = Arc::new(Graph::uniform(count, 2, 0).expect("a graph"));
+        let config = Config::parse(text, "site.toml").unwrap_or_else(|e| panic!("{e}"));
+        let options = SiteOptions { check_ledger: true, annotate: true };
+        let site = Site::new(graph, Arc::default(), Arc::new(config), options).expect("a site");
+        let mut bed = Self { site, now: at(0), effects: Vec::new() };
+        bed.tell(Event::Online { targets: bed.site.inventory().clone() });
+        start.iter().for_each(|queue| bed.start(queue));
+        bed.step();
+        bed
+    }
+
     pub fn try_tell(&mut self, event: Event) -> Result<(), EventError> {
         self.site.apply(self.now, event, &mut self.effects)
     }

@@ -28,6 +28,8 @@ impl Drop for Program {
 }
 
 pub struct Elsewhere {
+    /// The time of the last pass: it knows no other.
+    clock: Timestamp,
     graph: Arc<Graph>,
     program: Option<Program>,
     pub scheduler: Option<Scheduler>,
@@ -37,7 +39,14 @@ pub struct Elsewhere {
 
 impl Elsewhere {
     pub fn new(graph: Arc<Graph>) -> Self {
-        Self { graph, program: None, scheduler: None, inbox: VecDeque::new(), outbox: VecDeque::new() }
+        Self {
+            clock: Timestamp::ZERO,
+            graph,
+            program: None,
+            scheduler: None,
+            inbox: VecDeque::new(),
+            outbox: VecDeque::new(),
+        }
     }
 
     /// One that is a program.
@@ -73,7 +82,7 @@ impl Elsewhere {
     }
 
     /// Reads one message; false if there is none.
-    pub fn read(&mut self, now: Timestamp) -> bool {
+    pub fn read(&mut self) -> bool {
         let Some(told) = self.inbox.pop_front() else { return false };
         // As it would come through a pipe.
         let text = serde_json::to_string(&told).expect("it writes");
@@ -82,7 +91,10 @@ impl Elsewhere {
             self.through_pipes(&told);
             return true;
         }
-        self.take(now, told);
+        if let Told::Pass { now } = told {
+            self.clock = now;
+        }
+        self.take(self.clock, told);
         true
     }
 
@@ -126,7 +138,7 @@ impl Elsewhere {
                 handle(Input::Expiration { job, limit: limit.unwrap_or(Duration::INFINITE) });
             }
             Told::Refused { job, .. } => handle(Input::Free { job, freed: Freed::Rest, last: true }),
-            Told::Pass { now } => scheduler.handle(now, Input::Pass { budget: usize::MAX }, &mut out),
+            Told::Pass { .. } => scheduler.handle(now, Input::Pass { budget: usize::MAX }, &mut out),
         }
         let wakeup = scheduler.next_wakeup();
         for answer in out {

@@ -315,8 +315,7 @@ impl World {
         let all: Vec<(String, u64)> = self.elsewhere.keys().cloned().collect();
         for key in all {
             for _ in 0..there {
-                let now = self.now;
-                if !self.elsewhere.get_mut(&key).is_some_and(|one| one.read(now)) {
+                if !self.elsewhere.get_mut(&key).is_some_and(Elsewhere::read) {
                     break;
                 }
             }

@@ -110,7 +110,7 @@ impl Translate {
             }
             ActionKind::Remove { nodes } => Ok(Deed::Remove(nodes)),
             ActionKind::Cancel { jobs } => Ok(Deed::Cancel(jobs)),
-            ActionKind::Reprioritize { jobs, priority } => Ok(Deed::Reprioritize(jobs, Priority(priority))),
+            ActionKind::Reprioritize { jobs, priority } => Ok(Deed::Reprioritize(jobs, Priority(priority.into()))),
             ActionKind::Relimit { jobs, limit } => Ok(Deed::Relimit(jobs, limit)),
             ActionKind::Move { jobs, to } => Ok(Deed::Move(jobs, to)),
         }

@@ -142,6 +142,17 @@ impl<'s, 't> Item<'s, 't> {
         }
     }
 
+    /// A user: a number, or a name that `[users]` has.
+    pub(super) fn user(&self) -> Option<u32> {
+        let DeValue::String(name) = self.value.get_ref() else { return self.small(0) };
+        let config = self.src.config.borrow();
+        config.people.number(name).or_else(|| {
+            let near = nearest(name, config.people.users.keys().map(String::as_str));
+            let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            self.wrong(format!("the number of a user, or a name that [users] has{near}"))
+        })
+    }
+
     /// The name of a queue that the scenario must have.
     pub(super) fn queue(&self) -> Option<String> {
         let name = self.name()?;

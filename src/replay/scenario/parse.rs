@@ -12,7 +12,7 @@ use std::path::Path;
 use toml::de::DeTable;
 
 /// Keys that are configuration, not scenario.
-const CONFIG_KEYS: [&str; 5] = ["queues", "policy", "resource", "calendar", "include"];
+const CONFIG_KEYS: [&str; 7] = ["queues", "policy", "resource", "calendar", "users", "groups", "include"];
 
 impl Scenario {
     /// Reads a scenario: a file, or `scenario.toml` in a directory, and the configuration file if it names one.

@@ -103,7 +103,7 @@ pub struct Job {
     pub instance: Option<String>,
     /// `limit`: its time limit; `None`: what the jobspec or the queue says.
     pub limit: Option<Duration>,
-    /// `user`: a number.
+    /// `user`: a number, or a name of `[users]`.
     pub user: u32,
     /// `priority`: higher first.
     pub priority: u32,
@@ -358,7 +358,7 @@ fn read_job(item: &Item<'_, '_>, default_queue: Option<&str>) -> Option<Job> {
         }
     };
     let limit = optional(fields.get("limit"), |i| i.duration());
-    let user = fields.get("user").map_or(Some(1), |i| i.small(0));
+    let user = fields.get("user").map_or(Some(1), |i| i.user());
     let priority = fields.get("priority").map_or(Some(16), |i| i.small(0));
     let fails = fields.get("fails").map_or(Some(false), |i| i.boolean());
     fields.finish();

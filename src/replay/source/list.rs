@@ -81,7 +81,7 @@ pub fn list(
                 run: job.run,
                 limit: job.limit.or(spec.limit),
                 queue,
-                priority: Priority(job.priority),
+                priority: Priority(job.priority.into()),
                 userid: job.user,
                 size: size(job, &asked),
                 asked: asked.clone(),

@@ -1,7 +1,7 @@
 //! Why a job waits, who is in its way, and when that changes.
 
 use super::Blocker;
-use crate::base::{JobId, TargetId, TargetSet, Timestamp};
+use crate::base::{JobId, Priority, TargetId, TargetSet, Timestamp};
 use crate::coordinator::Ownership;
 use crate::matcher::Reason;
 use crate::site::forecast::{Forecast, Span, Usage};
@@ -37,12 +37,16 @@ pub enum Place {
 pub struct JobReport {
     /// The job as the site knows it, with what was said about it so far.
     pub job: Job,
+    /// Who submitted it: name and number, or the number.
+    pub user: String,
     /// The queue that it was submitted to.
     pub queue: Arc<str>,
     /// The queue whose scheduler serves it, if that is another.
     pub home: Option<Arc<str>>,
     /// Why it stands where it stands.
     pub why: Why,
+    /// What its place in the order goes by: its priority, and the boost of its queue.
+    pub order: Priority,
     /// How many jobs are before it in the order of its scheduler; `None` if it is in none.
     pub ahead: Option<usize>,
     /// Where the targets are that could serve it; empty unless it waits.
@@ -70,9 +74,11 @@ impl Site {
         let held = self.selection(id).map(|s| s.target_set()).unwrap_or_default();
         Some(JobReport {
             job: job.clone(),
+            user: self.config.people.called(job.userid),
             queue: known.map_or_else(|| "none".into(), |q| q.name.clone()),
             home: known.filter(|_| job.home != job.queue).map(|_| self.queue(job.home).name.clone()),
             why,
+            order: self.order_priority(job),
             ahead: scheduler.and_then(|s| s.waiting().position(|w| w.job.id == id)),
             places,
             changes: self.first_change(&blockers),
@@ -130,26 +136,39 @@ impl Site {
                 }
                 _ => {}
             },
-            Why::Denied(denial) => {
-                if let Denial::Limit { limit, asked, allowed } = &**denial {
+            Why::Denied(denial) => match &**denial {
+                Denial::Limit { limit, asked, allowed } => {
                     blockers.push(Blocker::Limit(limit.clone(), asked.clone(), allowed.clone()));
                 }
-            }
+                Denial::Access { user, key, allowed, .. } => {
+                    blockers.push(Blocker::Limit(key.clone(), format!("user {user}"), allowed.clone()));
+                }
+                Denial::UnknownQueue(_) | Denial::NoQueue | Denial::Disabled(_) | Denial::DuplicateId => {}
+                Denial::Reason(_) => {}
+            },
             Why::Held(_) | Why::Nothing => {}
+        }
+        if let Some(held) = self.held_back(job.id) {
+            let runs = held.counted.iter().filter(|c| c.runs).filter_map(|c| Some(self.job(c.job)?.holding));
+            let until = runs.map(|h| self.holding_span(h, usage)).reduce(Span::earlier).unwrap_or(Span::NEVER);
+            blockers.push(Blocker::UserLimit { held, until });
         }
         if places.is_empty() {
             return blockers;
         }
-        for id in [job.queue, job.home] {
+        let queues = [Some(job.queue), Some(job.home).filter(|home| *home != job.queue)];
+        for id in queues.into_iter().flatten() {
             let queue = self.queue(id);
-            if !queue.started && !queue.removed && !blockers.iter().any(|b| matches!(b, Blocker::Stopped(..))) {
+            if !queue.started && !queue.removed {
                 blockers.push(Blocker::Stopped(queue.name.clone(), queue.stop_reason.clone()));
             }
         }
         if let Some((_, group)) = self.coordinator.groups().find(|(_, g)| g.queue == job.home) {
             blockers.push(Blocker::Group(self.queue(job.home).name.clone(), group.request.give_up));
         }
-        for (place, targets) in places {
+        // What holds the nodes is in the way of a job only that stands in the order.
+        let in_order = job.in_scheduler || !blockers.iter().any(|b| matches!(b, Blocker::UserLimit { .. }));
+        for (place, targets) in places.iter().filter(|_| in_order) {
             match place {
                 Place::Held => blockers.extend(self.holders(targets, usage)),
                 Place::Elsewhere(queue) => {
@@ -263,7 +282,9 @@ impl Blocker {
     /// When it should change; never, if nobody knows.
     pub fn changes(&self) -> Timestamp {
         match self {
-            Blocker::Job { until, .. } | Blocker::Donation { first: until, .. } => until.worst,
+            Blocker::Job { until, .. } | Blocker::Donation { first: until, .. } | Blocker::UserLimit { until, .. } => {
+                until.worst
+            }
             Blocker::Reservation { at, .. } | Blocker::Switch { at, .. } | Blocker::Group(_, at) => *at,
             Blocker::Drain { at, .. } => at.unwrap_or(Timestamp::NEVER),
             Blocker::Ahead(_) | Blocker::Queue { .. } | Blocker::Offline(_) => Timestamp::NEVER,

@@ -12,6 +12,7 @@ pub use queue::{LOOKED_AT, QueueReport};
 pub use target::{Rule, TargetReport};
 
 use super::forecast::Span;
+use super::shares::HeldBack;
 use crate::base::{JobId, TargetSet, Timestamp};
 use crate::matcher::Reason;
 use std::sync::Arc;
@@ -83,6 +84,13 @@ pub enum Blocker {
     Group(Arc<str>, Timestamp),
     /// A limit: which, asked, allowed.
     Limit(String, String, String),
+    /// A limit of what its user may have at a time.
+    UserLimit {
+        /// Which, whose, and who counts.
+        held: HeldBack,
+        /// When the first of those that run should end.
+        until: Span,
+    },
 }
 
 /// The word under which a reason is counted.
@@ -98,5 +106,6 @@ pub fn kind(reason: &Reason) -> &'static str {
         Reason::ExceedsWindow { .. } => "exceeds-window",
         Reason::Told { .. } => "told",
         Reason::BeyondDepth => "beyond-depth",
+        Reason::UserLimit { .. } => "user-limit",
     }
 }

@@ -66,6 +66,10 @@ impl Site {
         if !view.started {
             blockers.push(Blocker::Stopped(view.name.clone(), view.stop_reason.clone()));
         }
+        if let Some(parent) = view.parent.as_ref().filter(|_| view.parent_stopped) {
+            let reason = self.queue_view(parent).map(|p| p.stop_reason).unwrap_or_default();
+            blockers.push(Blocker::Stopped(parent.clone(), reason));
+        }
         if let Some(blocked) = &view.blocked {
             for name in &blocked.by {
                 let targets = self.queue_view(name).map(|q| &q.members & &blocked.targets).unwrap_or_default();

@@ -126,7 +126,7 @@ impl Site {
         };
         let (likely, by_limits) = (first(likely), worst.map(first).unwrap_or_default());
         let mut waiting: Vec<&Job> = self.all_jobs().filter(|j| waits(j)).collect();
-        waiting.sort_by_key(|j| (j.queue, Reverse(j.priority), j.submitted, j.id));
+        waiting.sort_by_key(|j| (j.queue, Reverse(j.priority), j.in_order_from(), j.id));
         let start = |job: &Job| {
             let played = by_limits.get(&job.id).copied().unwrap_or(Timestamp::NEVER);
             let worst = if self.is_promised(job) { job.planned.max(self.now) } else { played };

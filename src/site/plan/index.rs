@@ -45,7 +45,9 @@ impl Site {
         hash.add(&(&self.drained, &self.planned_drains, &self.planned_switches, &self.answering));
         for (slot, job) in self.jobs.iter().filter(|(_, j)| !j.state.is_final()) {
             hash.number(job.id.0);
-            hash.number(u64::from(job.queue.0) << 32 | u64::from(job.priority.0));
+            hash.number(u64::from(job.queue.0));
+            hash.number(job.priority.0 as u64);
+            hash.number(job.in_order_from().micros() as u64);
             hash.number(job.limit.micros() as u64);
             hash.number(job.started.micros() as u64);
             hash.number(u64::from(slot) << 8 | state_number(job.state));

@@ -113,7 +113,7 @@ fn parse(text: &str, site: &Site) -> Vec<Event> {
         "submit" => Event::Submit(Box::new(Submission {
             id: id(1),
             queue: keys.get("q").map(ToString::to_string),
-            priority: Priority(number("p").unwrap_or(16) as u32),
+            priority: Priority(number("p").unwrap_or(16) as i64),
             userid: number("u").unwrap_or(0) as u32,
             limit: number("t").map(|t| Duration::from_secs(t as i64)),
             request: Ok(pooled(

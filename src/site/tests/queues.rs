@@ -47,7 +47,7 @@ fn a_virtual_queue_lives_in_its_parent() {
         > started batch
         > up batch 0-3
         @1 submit 1 q=standby n=1; submit 2 q=standby n=3
-        > denied 2: limits.job-size.max.nnodes: asked 3, allowed at most 2
+        > denied 2: queues.standby.policy.limits.job-size.max.nnodes: asked 3, allowed at most 2
         @2 start standby
         > started standby
         > start 1 standby 0
