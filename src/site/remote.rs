@@ -32,6 +32,8 @@ pub(super) struct Remote {
     pub stale: bool,
     /// It was asked for a pass that is not over.
     pub asked: bool,
+    /// For which instant it was asked last.
+    asked_at: Timestamp,
     /// When it wants a pass even if nothing happens.
     pub wakeup: Timestamp,
     /// How many were lost in a row.
@@ -67,6 +69,7 @@ impl Remote {
             phase,
             stale: true,
             asked: false,
+            asked_at: Timestamp::MIN,
             wakeup: Timestamp::NEVER,
             lost: 0,
             downs: BTreeSet::new(),
@@ -312,6 +315,7 @@ impl Site {
             let (id, started) = (queue.id, queue.started);
             let Some(remote) = queue.remote.as_mut().filter(|r| started && r.wants_pass(now)) else { continue };
             (remote.asked, remote.stale, remote.wakeup) = (true, false, Timestamp::NEVER);
+            remote.asked_at = now;
             let instance = remote.instance;
             effects.push(self.telling(id, instance, Told::Pass { now }));
         }
@@ -363,8 +367,9 @@ impl Site {
             _ if !ready => self.lose(id, instance, "it spoke before it was ready".to_owned(), effects),
             Said::Done { wakeup } => {
                 (remote.asked, remote.lost) = (false, 0);
-                // A wakeup that is over would be one for ever.
-                remote.wakeup = wakeup.filter(|at| *at > now).unwrap_or(Timestamp::NEVER);
+                // One that was over when it was asked would be one for ever; one that has passed meanwhile is due.
+                let since = remote.asked_at;
+                remote.wakeup = wakeup.filter(|at| *at > since).unwrap_or(Timestamp::NEVER);
             }
             Said::Alloc { job, shares, epoch } => self.granted_elsewhere(now, id, (job, &shares), epoch, effects),
             Said::Deny { job, reason } => {
