@@ -427,7 +427,7 @@ impl Site {
                     HelloJob { job, selection: selection.clone(), freed: TargetSet::new(), started: now, overruns: 0 };
                 self.in_mirror(now, id, Input::Hello(Box::new(hello)));
                 self.start_granted(now, id, slot, index, selection, effects);
-                self.to_heir_only(id, job_started(&self.queue(id).scheduler, job_id(self, slot)), effects);
+                self.tell_heir(id, job_started(&self.queue(id).scheduler, job_id(self, slot)), effects);
             }
             Err(reason) => {
                 let Some(remote) = &mut self.queue_mut(id).remote else { return };
@@ -444,7 +444,7 @@ impl Site {
     }
 
     /// Tells the heir alone, who does not know what the one that decides has done itself.
-    fn to_heir_only(&mut self, id: QueueId, inputs: Vec<Input>, effects: &mut Vec<Effect>) {
+    fn tell_heir(&self, id: QueueId, inputs: Vec<Input>, effects: &mut Vec<Effect>) {
         let Some(instance) = self.queue(id).heir.as_ref().filter(|h| h.remote.listens()).map(|h| h.remote.instance)
         else {
             return;
@@ -454,16 +454,16 @@ impl Site {
     }
 
     /// Tells an heir what a scheduler of ours has started: the job waits no more and holds what it was given.
-    pub(super) fn tell_heir_of_start(&mut self, id: QueueId, slot: u32, effects: &mut Vec<Effect>) {
+    pub(super) fn tell_heir_of_start(&self, id: QueueId, slot: u32, effects: &mut Vec<Effect>) {
         if self.queue(id).heir.is_some() {
-            self.to_heir_only(id, job_started(&self.queue(id).scheduler, job_id(self, slot)), effects);
+            self.tell_heir(id, job_started(&self.queue(id).scheduler, job_id(self, slot)), effects);
         }
     }
 
     /// Tells an heir that a job waits no more.
-    pub(super) fn tell_heir_of_denial(&mut self, id: QueueId, job: JobId, effects: &mut Vec<Effect>) {
+    pub(super) fn tell_heir_of_denial(&self, id: QueueId, job: JobId, effects: &mut Vec<Effect>) {
         if self.queue(id).heir.is_some() {
-            self.to_heir_only(id, vec![Input::Cancel(job)], effects);
+            self.tell_heir(id, vec![Input::Cancel(job)], effects);
         }
     }
 

@@ -68,8 +68,10 @@ impl Elsewhere {
         let program = self.program.as_mut().expect("a program");
         writeln!(program.to, "{}", serde_json::to_string(told).expect("it writes")).expect("it listens");
         // What is answered at once is read at once: the test delays it after that.
-        let answered = matches!(told, Told::Ready | Told::Down { .. } | Told::Pass { .. });
-        while answered {
+        if !matches!(told, Told::Ready | Told::Down { .. } | Told::Pass { .. }) {
+            return;
+        }
+        loop {
             let mut line = String::new();
             program.from.read_line(&mut line).expect("it speaks");
             let said: Said = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{line:?}: {e}"));

@@ -210,7 +210,7 @@ impl World {
         match QueuePolicy::NAMES.get(to) {
             Some(name) => SchedulerSettings { provider: None, queue_policy: name.parse().expect("a policy"), ..before },
             None => {
-                let queue_policy = if to % 2 == 0 { QueuePolicy::Easy } else { QueuePolicy::Conservative };
+                let queue_policy = if to.is_multiple_of(2) { QueuePolicy::Easy } else { QueuePolicy::Conservative };
                 SchedulerSettings { provider: Some(format!("elsewhere{to}")), queue_policy, ..before }
             }
         }
