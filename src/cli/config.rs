@@ -5,7 +5,7 @@ use super::diagnostic::Failure;
 use super::exit::Exit;
 use super::query::pretty;
 use crate::config::layers::{Deed, Directory, Layers, Leaf, Place, Say, Wanted, key};
-use crate::config::{nearest, schema};
+use crate::config::{SchedulerSettings, nearest, schema};
 use crate::replay::library::Files;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -33,7 +33,7 @@ impl LayerArgs {
             base: None,
             names: self.config_name.iter().filter(|name| !name.is_empty()).cloned().collect(),
             files: self.config_files.clone(),
-            sets: self.sets.clone(),
+            sets: self.sets.iter().cloned().chain(self.sched.as_ref().map(|name| sched(name))).collect(),
         }
     }
 
@@ -54,6 +54,18 @@ impl LayerArgs {
         let user = home.map(|home| named("user", home.join("sluice/configs")));
         [named("system", PathBuf::from("/etc/sluice/configs"))].into_iter().chain(user).collect()
     }
+}
+
+/// The settings of a scheduler of which nobody says more than what is asked for here.
+pub(super) fn settings(layers: &LayerArgs) -> Result<SchedulerSettings, Failure> {
+    let layers = Layers::gather(&layers.wanted(), &Files);
+    let config = layers.config().map_err(|errors| Failure::of_config(&errors, layers.sources()))?;
+    Ok(config.common_settings())
+}
+
+/// The key that `--sched` sets.
+fn sched(name: &str) -> String {
+    format!("sched={}", toml::Value::String(name.to_owned()))
 }
 
 /// What is asked for, if nothing is wrong with it.

@@ -20,6 +20,11 @@ pub(super) struct LayerArgs {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 
+    /// The profile of the scheduler of every queue that names none: fcfs, easy, hybrid, conservative, htc, fluxion, simple, or
+    /// one of the configuration
+    #[arg(long, value_name = "NAME")]
+    pub sched: Option<String>,
+
     /// Where named configurations are, later directories over earlier ones
     /// [default: /etc/sluice/configs:$XDG_CONFIG_HOME/sluice/configs]
     #[arg(long, value_name = "DIR:…", env = "SLUICE_CONFIG_PATH", value_hint = ValueHint::DirPath)]

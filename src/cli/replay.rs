@@ -6,6 +6,7 @@ use super::exit::Exit;
 use super::progress::Progress;
 use super::summary::{Look, summary};
 use crate::base::Timestamp;
+use crate::config::SchedulerSettings;
 use crate::replay::assembly::{Finished, RunOptions, assemble};
 use crate::replay::expect::{Verdict, judge};
 use crate::replay::quick::Quick;
@@ -22,7 +23,7 @@ pub(super) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         starts: args.starts.clone(),
         jobs_csv: args.jobs_csv.clone(),
         events: args.events.clone(),
-        services: args.layers.services(Some(&scenario.directory))?,
+        services: args.layers.services()?,
     };
     let mut replay = assemble(scenario, options)?;
     if !args.no_progress && std::io::stderr().is_terminal() {
@@ -58,13 +59,18 @@ fn scenario(args: &ReplayArgs) -> Result<Scenario, Failure> {
                 "a trace alone has no queues to configure: --config-name, --config and --set go with a scenario";
             return Err(Failure::new(message, Some(help.to_owned())).with(Exit::Usage));
         }
+        // A profile may be one of the site's.
+        let base = match args.layers.sched {
+            Some(_) => super::config::settings(&args.layers)?,
+            None => SchedulerSettings::default(),
+        };
         let quick = Quick {
             swf: swf.clone(),
             machine: args.nodes.map(|nodes| (nodes, args.cores_per_node.unwrap_or(1))),
-            queue_policy: args.queue_policy.unwrap_or_default(),
-            queue_depth: args.queue_depth,
-            reservation_depth: args.reservation_depth,
-            match_policy: args.match_policy.unwrap_or_default(),
+            queue_policy: args.queue_policy.unwrap_or(base.queue_policy),
+            queue_depth: args.queue_depth.or(base.queue_depth),
+            reservation_depth: args.reservation_depth.or(Some(base.reservation_depth)),
+            match_policy: args.match_policy.unwrap_or(base.match_policy),
             limit: args.limit.map_or(LimitRule::Requested, LimitRule::from),
             pass: args.pass.map_or(PassRule::Timestamp, PassRule::from),
             work_budget,

@@ -23,6 +23,7 @@ mod error;
 mod parse;
 mod people;
 mod policy;
+mod profiles;
 mod reader;
 
 pub use calendar::Calendar;
@@ -32,6 +33,8 @@ pub use error::{ConfigError, ConfigErrors};
 pub(crate) use reader::{Item, Reader, Section};
 
 pub use people::People;
+pub use policy::SchedulerPatch;
+pub use profiles::Profiles;
 pub use resource::{PoolConfig, ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};
 pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig, UserLimits};

@@ -2,9 +2,9 @@
 
 use super::calendar;
 use super::error::{ConfigErrors, nearest};
-use super::policy::PolicyPatch;
+use super::policy::{PolicyPatch, SchedulerPatch};
 use super::reader::{Item, Reader, Section};
-use super::{Config, JobSize, Members, PolicyConfig, QueueConfig, ResourceConfig};
+use super::{Config, JobSize, Members, PolicyConfig, Profiles, QueueConfig, ResourceConfig};
 use crate::formats::error::quote;
 use crate::formats::hostlist::Hostlist;
 use crate::formats::r::banned_character;
@@ -73,7 +73,13 @@ impl Config {
     fn resolve(&self, draft: Draft<'_, '_>) -> Option<QueueConfig> {
         let reader = draft.reader;
         check_hosts(&draft, &self.resource);
-        let Some((parent, span)) = &draft.parent else { return Some(draft.finish(&self.policy, None)) };
+        let Some((parent, span)) = &draft.parent else {
+            let profile = match &draft.patch.profile {
+                Some((name, span)) => self.profiles.find(reader, &draft.profile_key(), name, span),
+                None => self.sched.as_ref().and_then(|name| self.profiles.get(name)),
+            };
+            return Some(draft.finish(&self.policy, profile, None));
+        };
         let key = format!("{}.parent", draft.key);
         if *parent == draft.name {
             reader.error(&key, span.clone(), "a queue cannot be its own parent");
@@ -91,13 +97,13 @@ impl Config {
             let message = format_args!("queue {} has this one for parent, so it cannot be virtual", quote(&child.name));
             reader.error(&key, span.clone(), message);
         }
-        Some(draft.finish(&parent.policy, Some(parent)))
+        Some(draft.finish(&parent.policy, None, Some(parent)))
     }
 }
 
 impl QueueConfig {
     /// Reads one queue by itself: `text` is what would stand below `[queues.NAME]`, `below` the policy that holds where
-    /// it says nothing (of a virtual queue: its parent's). Whether a parent exists is not looked at, and a virtual queue
+    /// it says nothing (of a virtual queue: its parent's). It may name built-in profiles only. Whether a parent exists is not looked at, and a virtual queue
     /// has all members; [`Config::parse_queue`] knows better.
     pub fn parse_fragment(
         name: &str,
@@ -109,7 +115,10 @@ impl QueueConfig {
         let document = reader.document();
         let queue = document.as_ref().map(|document| {
             let section = Section::new(&reader, queue_key(name), 0..0, document.get_ref());
-            Draft::read(name, section).finish(below, None)
+            let (draft, profiles) = (Draft::read(name, section), Profiles::default());
+            let named = draft.patch.profile.as_ref().filter(|_| draft.parent.is_none());
+            let profile = named.and_then(|(name, span)| profiles.find(&reader, &draft.profile_key(), name, span));
+            draft.finish(below, profile, None)
         });
         finish(reader, queue)
     }
@@ -130,7 +139,8 @@ fn queue_key(name: &str) -> String {
 
 pub(super) fn read_config(top: &mut Section<'_, '_>) -> Config {
     let global = top.take("policy").map(|item| PolicyPatch::read(&item)).unwrap_or_default();
-    let mut config = Config { policy: global.over(&PolicyConfig::default()), ..Config::default() };
+    let mut config = Config { policy: global.over(&PolicyConfig::default(), None), ..Config::default() };
+    read_profiles(top, &global, &mut config);
     let policy_span = top.take("policy").map_or(0..0, |item| item.key_span);
     check_sizes(top.reader, "policy.limits.job-size", &policy_span, &config.policy);
     config.people = super::people::read(top.take("users"), top.take("groups"));
@@ -173,6 +183,22 @@ pub(super) fn read_config(top: &mut Section<'_, '_>) -> Config {
         config.calendar.entries = calendar::read(&item, &known);
     }
     config
+}
+
+/// The profiles, and the one that holds where none is named.
+fn read_profiles(top: &mut Section<'_, '_>, global: &PolicyPatch, config: &mut Config) {
+    config.profiles = Profiles::read(top);
+    if let Some((_, span)) = &global.profile {
+        let message = "only a queue chooses a profile here";
+        let help = "for all queues that name none: sched = \"NAME\" above all tables, or --sched NAME";
+        top.reader.error_help("policy.scheduler.profile", span.clone(), message, help);
+    }
+    let sched = top.take("sched").and_then(|item| Some((item.string()?.to_owned(), item.span())));
+    if let Some((name, span)) = sched
+        && config.profiles.find(top.reader, "sched", &name, &span).is_some()
+    {
+        config.sched = Some(name);
+    }
 }
 
 fn unknown_queue<'n>(
@@ -257,9 +283,19 @@ impl<'r, 'a> Draft<'r, 'a> {
         }
     }
 
-    /// The queue with its policy over `below`, and its parent's members.
-    fn finish(self, below: &PolicyConfig, parent: Option<&QueueConfig>) -> QueueConfig {
-        let mut policy = self.patch.over(below);
+    /// The key by which it names a profile.
+    fn profile_key(&self) -> String {
+        format!("{}.policy.scheduler.profile", self.key)
+    }
+
+    /// The queue with its policy over a profile, that over `below`, and its parent's members.
+    fn finish(
+        self,
+        below: &PolicyConfig,
+        profile: Option<&SchedulerPatch>,
+        parent: Option<&QueueConfig>,
+    ) -> QueueConfig {
+        let mut policy = self.patch.over(below, profile);
         // A queue's policy never names one, and has not its parent's or the global one.
         policy.defaults.queue = None;
         check_sizes(self.reader, &format!("{}.policy.limits.job-size", self.key), &self.span, &policy);

@@ -3,6 +3,7 @@
 use super::reader::{Item, Section};
 use super::{Horizon, JobSize, MatchPolicy, Overlap, PolicyConfig, QueuePolicy, SchedulerSettings, UserLimits};
 use crate::base::Duration;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A key that may be absent, or present and lift what lies below (`Some(None)`).
@@ -15,6 +16,8 @@ pub(super) struct PolicyPatch {
     pub(super) default_queue: Option<(String, Range<usize>)>,
     /// Where `scheduler` stands.
     pub(super) scheduler_span: Option<Range<usize>>,
+    /// The profile that it names, and where.
+    pub(super) profile: Option<(String, Range<usize>)>,
     default_duration: Lift<Duration>,
     duration: Lift<Duration>,
     max: SizePatch,
@@ -40,8 +43,10 @@ struct UserPatch {
     pending_jobs: Lift<u64>,
 }
 
-#[derive(Default)]
-struct SchedulerPatch {
+/// What a table of scheduler settings says.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SchedulerPatch {
     queue_policy: Option<QueuePolicy>,
     provider: Lift<String>,
     queue_depth: Lift<u32>,
@@ -93,7 +98,10 @@ impl PolicyPatch {
             .and_then(|item| item.integer(-MOST_BOOST..=MOST_BOOST))
             .map(|boost| boost as i32);
         patch.scheduler_span = policy.take("scheduler").map(|item| item.key_span);
-        table(&mut policy, "scheduler", |scheduler| patch.scheduler = SchedulerPatch::read(scheduler));
+        table(&mut policy, "scheduler", |scheduler| {
+            patch.profile = scheduler.take("profile").and_then(|item| Some((item.string()?.to_owned(), item.span())));
+            patch.scheduler = SchedulerPatch::read(scheduler);
+        });
         policy.finish();
         patch
     }
@@ -103,8 +111,8 @@ impl PolicyPatch {
         self.default_queue = system.take("queue").and_then(|item| Some((item.string()?.to_owned(), item.span())));
     }
 
-    /// What holds where this table lies over `below`. Lists replace lists.
-    pub(super) fn over(&self, below: &PolicyConfig) -> PolicyConfig {
+    /// What holds where this table lies over a profile, and that over `below`. Lists replace lists.
+    pub(super) fn over(&self, below: &PolicyConfig, profile: Option<&SchedulerPatch>) -> PolicyConfig {
         let mut policy = below.clone();
         set(&mut policy.defaults.duration, self.default_duration);
         set(&mut policy.limits.duration, self.duration);
@@ -114,6 +122,9 @@ impl PolicyPatch {
         set(&mut policy.access.allow_group, self.allow_group.clone());
         set(&mut policy.priority_boost, self.priority_boost);
         self.user.apply(&mut policy.limits.user);
+        if let Some(profile) = profile {
+            profile.apply(&mut policy.scheduler);
+        }
         self.scheduler.apply(&mut policy.scheduler);
         policy
     }
@@ -163,7 +174,7 @@ impl SizePatch {
 }
 
 impl SchedulerPatch {
-    fn read(scheduler: &mut Section<'_, '_>) -> Self {
+    pub(super) fn read(scheduler: &mut Section<'_, '_>) -> Self {
         let depth = |item: Item<'_, '_>| item.integer(1..=i64::from(u32::MAX)).map(|depth| depth as u32);
         let mut patch = Self {
             provider: scheduler
@@ -197,7 +208,23 @@ impl SchedulerPatch {
         patch
     }
 
-    fn apply(&self, settings: &mut SchedulerSettings) {
+    /// This table over another.
+    pub(super) fn over(&self, below: &Self) -> Self {
+        Self {
+            queue_policy: self.queue_policy.or(below.queue_policy),
+            provider: self.provider.clone().or_else(|| below.provider.clone()),
+            queue_depth: self.queue_depth.or(below.queue_depth),
+            reservation_depth: self.reservation_depth.or(below.reservation_depth),
+            match_policy: self.match_policy.or(below.match_policy),
+            precedence: self.precedence.or(below.precedence),
+            overlap: self.overlap.or(below.overlap),
+            horizon: self.horizon.or(below.horizon),
+            overrun_slack: self.overrun_slack.or(below.overrun_slack),
+            release_margin: self.release_margin.or(below.release_margin),
+        }
+    }
+
+    pub(super) fn apply(&self, settings: &mut SchedulerSettings) {
         if let Some(provider) = &self.provider {
             provider.clone_into(&mut settings.provider);
         }

@@ -1,6 +1,6 @@
 //! The reference of all keys as people read it, docs/configuration.md: `reference.md` with the tables of the schema.
 
-use super::schema::{CALENDAR, GROUPS, Key, Kind, POLICY, QUEUE, RESOURCE, USERS};
+use super::schema::{CALENDAR, GROUPS, Key, Kind, POLICY, PROFILE, QUEUE, RESOURCE, TOP, USERS};
 use std::fmt::Write;
 
 const TEXT: &str = include_str!("reference.md");
@@ -32,6 +32,8 @@ pub fn markdown() -> String {
     TEXT.replace("<!-- queue -->\n", &table(below("", QUEUE)))
         .replace("<!-- policy -->\n", &table(not_scheduler))
         .replace("<!-- scheduler -->\n", &table(below("scheduler.", POLICY)))
+        .replace("<!-- top -->\n", &table(below("", TOP)))
+        .replace("<!-- profile -->\n", &table(below("", PROFILE)))
         .replace("<!-- users -->\n", &table(below("", USERS)))
         .replace("<!-- groups -->\n", &table(below("", GROUPS)))
         .replace("<!-- calendar -->\n", &table(below("", CALENDAR)))

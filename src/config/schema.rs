@@ -7,6 +7,7 @@
 use super::error::nearest;
 use super::layers::key;
 use super::policy::MOST_BOOST;
+use super::profiles::BUILT_IN;
 use super::{Horizon, MatchPolicy, Overlap, QueuePolicy};
 use serde_json::{Map, Value, json};
 
@@ -81,6 +82,24 @@ pub const QUEUE: &[Key] = &[
         "makes it a virtual queue: its jobs live in the scheduler of that queue, on its nodes. It has no `hosts`, `requires` or `policy.scheduler`",
     ),
 ];
+
+/// The keys above all tables.
+pub const TOP: &[Key] = &[key(
+    "sched",
+    Kind::Text,
+    "",
+    "'easy'",
+    "the profile of the anonymous queue, and of every queue that names none; `--sched` sets it",
+)];
+
+/// The key of a profile beside those of `policy.scheduler`.
+pub const PROFILE: &[Key] = &[key(
+    "inherits",
+    Kind::Text,
+    "",
+    "'easy'",
+    "the profile that lies below this one; chains are fine, loops are not",
+)];
 
 /// The keys of `[policy]`, and of `policy` in a queue.
 pub const POLICY: &[Key] = &[
@@ -188,6 +207,13 @@ pub const POLICY: &[Key] = &[
         "0",
         "1000",
         "added to the priority of each job, which decides the order of all jobs in the same scheduler",
+    ),
+    key(
+        "scheduler.profile",
+        Kind::Text,
+        "",
+        "'conservative'",
+        "only in a queue: the profile of its scheduler. It lies over `[policy.scheduler]`, and below the other keys of this table",
     ),
     key(
         "scheduler.queue-policy",
@@ -347,8 +373,10 @@ pub const CALENDAR: &[Key] = &[
 
 /// Where the tables stand. Whoever is named first is above.
 pub const TABLES: &[(&str, &[Key])] = &[
+    ("", TOP),
     ("queues.*", QUEUE),
     ("queues.*.policy", POLICY),
+    ("profiles.*", PROFILE),
     ("policy", POLICY),
     ("resource", RESOURCE),
     ("calendar.*", CALENDAR),
@@ -358,7 +386,18 @@ pub const TABLES: &[(&str, &[Key])] = &[
 
 /// All keys with their full names, as `queues.*.hosts`.
 pub fn keys() -> impl Iterator<Item = (String, &'static Key)> {
-    TABLES.iter().flat_map(|(table, keys)| keys.iter().map(move |key| (format!("{table}.{}", key.name), key)))
+    let below = |table: &'static str| match table {
+        "" => String::new(),
+        table => format!("{table}."),
+    };
+    let all = TABLES.iter().flat_map(move |(table, keys)| keys.iter().map(move |key| (below(table) + key.name, key)));
+    all.chain(scheduler_keys().map(|(name, key)| (format!("profiles.*.{name}"), key)))
+}
+
+/// The keys of a scheduler, which a profile may have as well.
+pub fn scheduler_keys() -> impl Iterator<Item = (&'static str, &'static Key)> {
+    let keys = POLICY.iter().filter_map(|key| Some((key.name.strip_prefix("scheduler.")?, key)));
+    keys.filter(|(name, _)| *name != "profile")
 }
 
 /// The key with these names, where `*` stands for any.
@@ -392,7 +431,7 @@ pub fn near(names: &[String]) -> Option<String> {
 /// The built-in defaults as a configuration: what holds where nobody says anything.
 pub fn built_in() -> String {
     let lines = POLICY.iter().filter(|key| !key.default.is_empty());
-    lines.map(|key| format!("policy.{} = {}\n", key.name, key.default)).collect()
+    lines.map(|key| format!("policy.{} = {}\n", key.name, key.default)).chain([BUILT_IN.to_owned()]).collect()
 }
 
 /// A JSON schema (draft 2020-12) of a configuration file, from which editors complete and check.

@@ -114,7 +114,10 @@ fn policies_lie_over_each_other_key_by_key() {
 fn refuses_unknown_keys_with_the_nearest() {
     for (text, message) in [
         ("[queue.a]", "f:1:2: unknown key `queue` (did you mean `queues`?)"),
-        ("x = 1", "f:1:1: unknown key `x` (known are calendar, groups, policy, queues, resource, users)"),
+        (
+            "x = 1",
+            "f:1:1: unknown key `x` (known are calendar, groups, policy, profiles, queues, resource, sched, users)",
+        ),
         ("[queues.a]\nhost = 'n1'", "f:2:1: queues.a: unknown key `host` (did you mean `hosts`?)"),
         (
             "[queues.a]\nstarted = true",

@@ -1,6 +1,6 @@
 //! What a configuration says, typed.
 
-use super::{Calendar, People, ResourceConfig, SchedulerSettings};
+use super::{Calendar, People, Profiles, ResourceConfig, SchedulerSettings};
 use crate::base::Duration;
 use crate::formats::hostlist::Hostlist;
 use indexmap::IndexMap;
@@ -15,6 +15,12 @@ pub struct Config {
     pub policy: PolicyConfig,
     /// Which resources there are.
     pub resource: ResourceConfig,
+    /// Named settings of schedulers.
+    #[serde(default)]
+    pub profiles: Profiles,
+    /// The profile of the anonymous queue, and of every queue that names none.
+    #[serde(default)]
+    pub sched: Option<String>,
     /// When queues are started by themselves.
     #[serde(default)]
     pub calendar: Calendar,

@@ -83,7 +83,7 @@ impl Site {
             return old.id;
         }
         let id = QueueId(self.queues.len() as u32);
-        let policy = self.config.policy.clone();
+        let policy = self.config.common_policy();
         let config =
             QueueConfig { name: name.to_owned(), members: Members::Requires(Vec::new()), parent: None, policy };
         self.coordinator.add_tombstone(id, super::queues::spec_of(&config, TargetSet::new()));

@@ -13,7 +13,7 @@ use super::event::Effect;
 use super::queue::Queue;
 use super::state::Site;
 use crate::base::{Duration, Epoch, JobId, QueueId, TargetSet, Timeline, Timestamp};
-use crate::config::SchedulerSettings;
+use crate::config::{Profiles, SchedulerSettings};
 use crate::matcher::{Freed, Reason};
 use crate::scheduler::wire::{self, JobInfo, Said, Told, WindowInfo};
 use crate::scheduler::{HelloJob, Input, JobRequest, Output, Scheduler};
@@ -116,6 +116,11 @@ impl Site {
             both.into_iter().find(waits).map(|remote| (queue.name.clone(), remote.instance))
         };
         self.queues.iter().find_map(of)
+    }
+
+    /// The profiles that a queue may choose from.
+    pub fn profiles(&self) -> &Profiles {
+        &self.config.profiles
     }
 
     /// Launches what is to be launched.

@@ -103,7 +103,7 @@ impl Site {
                 name: ANONYMOUS.to_owned(),
                 members: Members::All,
                 parent: None,
-                policy: config.policy.clone(),
+                policy: config.common_policy(),
             };
             site.queue_create(Timestamp::MIN, anonymous, &mut effects)?;
         }

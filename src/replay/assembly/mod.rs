@@ -27,7 +27,7 @@ use crate::base::{Duration, FastMap, JobId, Timestamp};
 use crate::config::Config;
 use crate::formats::swf::Swf;
 use crate::graph::{Graph, Properties};
-use crate::services::{Built, Plan, Registry, Rule, Running};
+use crate::services::{Built, Fragment, Plan, Registry, Rule, Running};
 use crate::site::{Event, Site};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -222,13 +222,23 @@ pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyE
     })
 }
 
+/// All services: those that are compiled in, those of the run, those beside the scenario.
+///
+/// # Errors
+/// What is wrong with their rules.
+pub fn registry_of(scenario: &Scenario, run: &RunOptions) -> Result<Registry, AssemblyError> {
+    let own = crate::replay::library::fragments(std::slice::from_ref(&scenario.directory))?;
+    let all: Vec<Fragment> = run.services.fragments.iter().cloned().chain(own).collect();
+    Ok(Registry::new(&all)?)
+}
+
 /// The services that a scenario and a run ask for, among all that there are.
 ///
 /// # Errors
 /// What is wrong with their rules, or what cannot be planned.
 pub fn planned(scenario: &Scenario, run: &RunOptions) -> Result<(Registry, Plan), AssemblyError> {
     let (wanted, here) = wanted(scenario, run);
-    let mut registry = Registry::new(&run.services.fragments)?.here(here);
+    let mut registry = registry_of(scenario, run)?.here(here);
     let instance = |name: &String| name.split_once('@').map(|(_, one)| one.to_owned());
     registry.make(wanted.names.iter().filter_map(instance));
     for queue in scenario.config.queues.values().filter(|queue| !queue.is_virtual()) {

@@ -4,7 +4,7 @@
 //! answers at that instant.
 
 use super::Engine;
-use crate::config::{QueuePolicy, SchedulerSettings};
+use crate::config::{Profiles, QueuePolicy, SchedulerSettings};
 use crate::scheduler::wire::{Said, Told};
 use crate::services::{Registry, Wanted};
 use crate::site::{Effect, Event, SchedulerChange, Site};
@@ -116,7 +116,7 @@ impl Engine<'_> {
                     .queue_config(&queue)
                     .map(|c| &c.policy.scheduler)
                     .ok_or_else(|| format!("no queue {queue}"))?;
-                let settings = chosen(to, settings, Some(running.registry()))?;
+                let settings = chosen(to, settings, self.site.profiles(), Some(running.registry()))?;
                 let provider = provider_of(settings.provider.as_deref(), &queue);
                 let _ = running.swap(service, &provider).map_err(|e| e.to_string())?;
                 SchedulerChange::Swap(Box::new(settings))
@@ -137,19 +137,28 @@ pub(crate) fn service_event(service: &str, deed: &ServiceDeed, site: &Site) -> R
         ServiceDeed::Unload => SchedulerChange::Unload,
         ServiceDeed::Swap(to) => {
             let config = site.queue_config(queue).ok_or_else(|| format!("no queue {queue}"))?;
-            SchedulerChange::Swap(Box::new(chosen(to, &config.policy.scheduler, None)?))
+            SchedulerChange::Swap(Box::new(chosen(to, &config.policy.scheduler, site.profiles(), None)?))
         }
     };
     Ok(Event::Scheduler { queue: queue.to_owned(), change })
 }
 
-/// The settings of a queue with what was chosen: a provider, or a queue policy of ours.
-fn chosen(to: &str, before: &SchedulerSettings, registry: Option<&Registry>) -> Result<SchedulerSettings, String> {
+/// The settings of a queue with what was chosen: a profile, a queue policy of ours, or a provider.
+fn chosen(
+    to: &str,
+    before: &SchedulerSettings,
+    profiles: &Profiles,
+    registry: Option<&Registry>,
+) -> Result<SchedulerSettings, String> {
+    let ours = SchedulerSettings { provider: None, ..before.clone() };
     if to == "builtin" {
-        return Ok(SchedulerSettings { provider: None, ..before.clone() });
+        return Ok(ours);
+    }
+    if let Some(settings) = profiles.over(to, &ours) {
+        return Ok(settings);
     }
     if let Ok(queue_policy) = to.parse::<QueuePolicy>() {
-        return Ok(SchedulerSettings { provider: None, queue_policy, ..before.clone() });
+        return Ok(SchedulerSettings { queue_policy, ..ours });
     }
     let template = format!("{}@", to.trim_end_matches('@'));
     let Some(registry) = registry else {
@@ -160,8 +169,11 @@ fn chosen(to: &str, before: &SchedulerSettings, registry: Option<&Registry>) -> 
         None => {
             let all = registry.rules().iter().filter(|rule| rule.serves("sched@"));
             let all: Vec<&str> = all.map(|rule| rule.name.trim_end_matches('@')).collect();
-            let policies = QueuePolicy::NAMES.join(", ");
-            Err(format!("nothing called {to} can schedule: there are {} and the policies {policies}", all.join(", ")))
+            let (policies, profiles) = (QueuePolicy::NAMES.join(", "), profiles.names().collect::<Vec<_>>().join(", "));
+            let providers = all.join(", ");
+            Err(format!(
+                "nothing called {to} can schedule: there are the profiles {profiles}, the policies {policies}, and {providers}"
+            ))
         }
     }
 }

@@ -75,7 +75,7 @@ fn queues_of(config: &Config) -> IndexMap<String, QueueConfig> {
     if queues.is_empty() {
         let name = ANONYMOUS.to_owned();
         let anonymous =
-            QueueConfig { name: name.clone(), members: Members::All, parent: None, policy: config.policy.clone() };
+            QueueConfig { name: name.clone(), members: Members::All, parent: None, policy: config.common_policy() };
         queues.insert(name, anonymous);
     }
     queues
