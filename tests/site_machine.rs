@@ -292,6 +292,8 @@ impl Machine {
         }
         let before = self.promises();
         let (first_end, quiet, high) = (self.first_end(), self.quiet(), self.high_is_held_back());
+        let held: Vec<JobId> =
+            self.site.all_jobs().map(|j| j.id).filter(|id| self.site.held_back(*id).is_some()).collect();
         match op {
             Op::Restart => self.restart()?,
             Op::Ask(pick) => self.ask(*pick)?,
@@ -314,6 +316,21 @@ impl Machine {
         };
         if calm && quiet && self.quiet() && self.now < first_end {
             self.kept(&before)?;
+        }
+        if matches!(op, Op::End { .. } | Op::Cancel(_) | Op::Wait(_) | Op::Wake) {
+            self.late_ones_go_behind(&held)?;
+        }
+        Ok(())
+    }
+
+    /// Who was held back and is not any more stands in the order from now on (I9).
+    fn late_ones_go_behind(&self, held: &[JobId]) -> Result<(), TestCaseError> {
+        for job in held.iter().filter_map(|id| self.site.job(*id)) {
+            let started = self.site.queue_views().iter().any(|q| q.id == job.queue && q.started);
+            let in_order = matches!(job.state, JobState::Pending | JobState::Running) && started;
+            if in_order && self.site.held_back(job.id).is_none() {
+                prop_assert_eq!(job.in_order_from(), self.now, "I9: job {} was let in", job.id);
+            }
         }
         Ok(())
     }
@@ -434,6 +451,7 @@ impl Machine {
         prop_assert_eq!(waiting_as_one(self.site.counts()), waiting_as_one(self.twin.counts()));
         prop_assert_eq!(self.site.counts().sum(), self.site.counts().submitted);
         for (mine, other) in self.site.all_jobs().zip(self.twin.all_jobs()) {
+            prop_assert_eq!(mine.in_order_from(), other.in_order_from(), "I7/I8: job {}", mine.id);
             let name = self.site.queue_name(mine.home).map(|n| n.to_string()).unwrap_or_default();
             if self.site.queue_view(&name).is_some_and(|q| q.started && q.id == mine.home) {
                 prop_assert_eq!(mine.planned, other.planned, "I7/I8: job {}", mine.id);

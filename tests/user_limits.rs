@@ -159,6 +159,28 @@ fn a_range_counts_by_its_end_until_it_runs_and_slots_by_a_node_each() {
 }
 
 #[test]
+fn what_a_started_job_does_not_take_is_there_for_the_next_at_once() {
+    let text = "queues.batch.policy.limits.user.max-running-nodes = 4";
+    let mut bed = Bed::of(4, text, &["batch"]);
+    let submission = |id, request| {
+        Event::Submit(Box::new(Submission {
+            id: JobId(id),
+            queue: None,
+            priority: Priority(16),
+            userid: 1,
+            limit: None,
+            request: Ok(request),
+        }))
+    };
+    // Up to four nodes; it gets two.
+    let shape = Shape::Slots { slots: Count::fixed(4), slot: Amount { cores: 1, gpus: 0 } };
+    bed.tell(submission(1, Arc::new(Request { shape, constraint: None, shared: Default::default() })));
+    bed.tell(submission(2, nodes(2)));
+    let _ = bed.site.schedule(bed.now, usize::MAX, &mut bed.effects);
+    assert_eq!((bed.held_by(1).len(), running(&bed)), (2, vec![1, 2]), "in one call");
+}
+
+#[test]
 fn so_many_may_wait() {
     let text = "queues.batch.policy.limits.user = { max-pending-jobs = 2 }\nqueues.other.hosts = 'node1'";
     let mut bed = Bed::of(2, text, &["batch"]);
@@ -204,11 +226,14 @@ fn each_queue_counts_its_own_and_a_virtual_one_may_lift_the_limit() {
     bed.step();
     assert_eq!(running(&bed), [0, 2, 3, 4, 5]);
     bed.tell(Event::QueueStop { queue: "short".to_owned(), release: true, reason: String::new() });
+    bed.finish(2);
     submit(&mut bed, 6, "short", 1, 1);
+    submit(&mut bed, 7, "short", 1, 1);
     assert_eq!(why(&bed, 6), "queue short is stopped");
+    assert_eq!(running(&bed), [0, 3, 4, 5]);
     bed.start("short");
     bed.step();
-    assert!(why(&bed, 6).starts_with("user-limit"), "{}", why(&bed, 6));
+    assert!(bed.runs(6) && why(&bed, 7).starts_with("user-limit"), "{}", why(&bed, 7));
 }
 
 #[test]
