@@ -32,7 +32,10 @@ fn queue(name: String, from: u32, to: u32, precedence: i32) -> (String, QueueCon
     policy.scheduler.queue_policy = QueuePolicy::Conservative;
     policy.scheduler.precedence = precedence;
     let hosts = Hostlist::parse(&format!("node[{from}-{}]", to - 1)).expect("a hostlist");
-    (name.clone(), QueueConfig { name, members: Members::Hosts(hosts), parent: None, policy })
+    (
+        name.clone(),
+        QueueConfig { name, members: Members::Hosts(hosts), parent: None, policy, lending: Default::default() },
+    )
 }
 
 fn config() -> Config {

@@ -84,6 +84,8 @@ enum Op {
     Found(QueueId, u32),
     Lend(u32, usize),
     EndLoan(u32),
+    /// By an instant more than a new one.
+    Prolong(u32),
     Tick,
     /// The late scheduler reads its next message; its acknowledgement is on the way.
     Read,
@@ -551,7 +553,13 @@ impl State {
             }
             Op::Lend(target, slot) => self.c.lend(now, TargetId(target), self.live[slot]?, self.at(1)).ok()?,
             Op::EndLoan(target) => {
-                if !self.c.end_loan(now, TargetId(target)) {
+                if !self.c.end_loan(now, TargetId(target), LoanEnd::Ended) {
+                    return None;
+                }
+            }
+            Op::Prolong(target) => {
+                let ends = BTreeMap::from([(TargetId(target), self.at(2))]);
+                if self.c.prolong(now, &ends).is_empty() {
                     return None;
                 }
             }
@@ -663,7 +671,7 @@ impl State {
                 ops.push(Op::RemoveTarget(target));
             }
             if world.loans {
-                ops.push(Op::EndLoan(target));
+                ops.extend([Op::EndLoan(target), Op::Prolong(target)]);
             }
         }
         if world.external {

@@ -10,8 +10,10 @@
 //! `PROPTEST_CASES` sets the number of cases, 64 if not set.
 
 use proptest::prelude::*;
-use sluice::base::{Duration, JobId, Priority, TargetSet, Timestamp};
-use sluice::config::{Calendar, Config, Members, PolicyConfig, PoolConfig, QueueConfig, QueuePolicy, UserLimits};
+use sluice::base::{Duration, JobId, Priority, TargetId, TargetSet, Timestamp};
+use sluice::config::{
+    Borrow, Calendar, Config, Lend, Lending, Members, PolicyConfig, PoolConfig, QueueConfig, QueuePolicy, UserLimits,
+};
 use sluice::formats::count::Count;
 use sluice::formats::hostlist::Hostlist;
 use sluice::formats::r::R;
@@ -65,6 +67,7 @@ enum Op {
     Online(u8),
     Drain(u8, Option<u8>),
     Undrain(u8),
+    Recall(u8),
     AddHost,
     RemoveTargets(u8),
     Found { queue: u8, mask: u8 },
@@ -84,22 +87,23 @@ struct Setup {
     parent: Option<u8>,
     boost: i8,
     user: u8,
+    /// To whom it lends, as a mask (0: to nobody); floor; for how long a target is idle before; the longest loan.
+    lend: (u8, u8, u8, u8),
+    /// Most that it borrows, what is kept for it.
+    borrow: (Option<u8>, u8),
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
     let parent = prop_oneof![6 => Just(None), 1 => (0u8..4).prop_map(Some)];
     let boost = prop_oneof![3 => Just(0i8), 1 => Just(-20i8), 1 => Just(7i8)];
     let own = (boost, 0u8..6);
-    (prop_oneof![2 => Just(0u8), 2 => any::<u8>()], 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent, own).prop_map(
-        |(mask, policy, precedence, take, horizon, parent, (boost, user))| Setup {
-            mask,
-            policy,
-            precedence,
-            take,
-            horizon,
-            parent,
-            boost,
-            user,
+    let lend = prop_oneof![2 => Just((0, 0, 0, 0)), 3 => (1u8..16, 0u8..3, 0u8..4, 10u8..60)];
+    let borrow = (prop_oneof![2 => Just(None), 1 => (0u8..4).prop_map(Some)], prop_oneof![3 => Just(0u8), 1 => 1u8..3]);
+    let mask = prop_oneof![2 => Just(0u8), 2 => any::<u8>()];
+    (mask, 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent, own, (lend, borrow)).prop_map(
+        |(mask, policy, precedence, take, horizon, parent, (boost, user), (lend, borrow))| {
+            let (lend, borrow) = if parent.is_some() { ((0, 0, 0, 0), (None, 0)) } else { (lend, borrow) };
+            Setup { mask, policy, precedence, take, horizon, parent, boost, user, lend, borrow }
         },
     )
 }
@@ -135,6 +139,7 @@ fn op() -> impl Strategy<Value = Op> {
         8 => any::<u8>().prop_map(Op::Online),
         2 => (any::<u8>(), proptest::option::of(0u8..60)).prop_map(|(a, b)| Op::Drain(a, b)),
         8 => any::<u8>().prop_map(Op::Undrain),
+        2 => any::<u8>().prop_map(Op::Recall),
         2 => Just(Op::AddHost),
         1 => any::<u8>().prop_map(Op::RemoveTargets),
         1 => (q, any::<u8>()).prop_map(|(queue, mask)| Op::Found { queue, mask }),
@@ -146,9 +151,18 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// A few queues to begin with, all targets up, two of the queues started.
 fn prelude() -> Vec<Op> {
-    let setup = |mask, policy, precedence, take, parent: Option<u8>| {
-        let boost = if parent.is_some() { 7 } else { 0 };
-        Setup { mask, policy, precedence, take, horizon: 0, parent, boost, user: u8::from(mask != 0) }
+    let setup = |mask, policy, precedence, take, parent: Option<u8>| Setup {
+        mask,
+        policy,
+        precedence,
+        take,
+        horizon: 0,
+        parent,
+        boost: if parent.is_some() { 7 } else { 0 },
+        user: u8::from(mask != 0),
+        // All but the virtual queue lend to whom they meet.
+        lend: if parent.is_none() { (0b111, 1, 1, 40) } else { (0, 0, 0, 0) },
+        borrow: (None, 0),
     };
     vec![
         Op::Create(0, setup(0, 1, 0, false, None)),
@@ -194,7 +208,26 @@ fn queue_config(n: u8, setup: &Setup) -> QueueConfig {
     } else {
         Members::Hosts(Hostlist::parse(&hosts.join(",")).expect("a hostlist"))
     };
-    QueueConfig { name: queue_name(n), members, parent: setup.parent.map(queue_name), policy }
+    let parent = setup.parent.map(queue_name);
+    QueueConfig { name: queue_name(n), members, parent, policy, lending: lending_of(n, setup) }
+}
+
+/// How long every target stays at home after a loan.
+const MIN_HOME: Duration = Duration::from_secs(3);
+
+fn lending_of(n: u8, setup: &Setup) -> Lending {
+    let (mask, floor, idle, longest) = setup.lend;
+    let to: Vec<String> = (0..4).filter(|q| mask >> q & 1 == 1 && *q != n).map(queue_name).collect();
+    let seconds = |n: u8| Duration::from_secs(n.into());
+    let lend = (!to.is_empty()).then(|| Lend {
+        floor: floor.into(),
+        max_duration: seconds(longest),
+        idle_for: seconds(idle),
+        min_home: MIN_HOME,
+        ..Lend::to(to)
+    });
+    let (cap, floor) = setup.borrow;
+    Lending { lend, borrow: Borrow { from: None, cap: cap.map(u32::from), floor: floor.into() } }
 }
 
 /// The targets of the inventory whose places are in a mask.
@@ -223,6 +256,19 @@ struct Machine {
     restarted: bool,
     /// How often a job was seen that a limit of its user held back.
     held_back: usize,
+    loans: Loans,
+}
+
+/// Loans as they follow from effects.
+#[derive(Default)]
+struct Loans {
+    /// Lender, borrower, end.
+    live: BTreeMap<TargetId, (Arc<str>, Arc<str>, Timestamp)>,
+    /// When the last loan was over.
+    over: BTreeMap<TargetId, Timestamp>,
+    made: u32,
+    prolonged: u32,
+    ended: u32,
 }
 
 static POOL: LazyLock<rayon::ThreadPool> =
@@ -283,6 +329,7 @@ impl Machine {
             lean: false,
             restarted: false,
             held_back: 0,
+            loans: Loans::default(),
         }
     }
 
@@ -359,6 +406,7 @@ impl Machine {
         effects.clear();
         while self.site.schedule(self.now, usize::MAX, &mut effects).more {}
         self.observer.effects(&effects, self.site.graph());
+        self.follow_loans(&effects)?;
         self.observer.compare(&self.site);
         prop_assert_eq!(self.observer.take_violations(), vec![]);
         prop_assert_eq!(self.site.violations(), &[]);
@@ -404,7 +452,71 @@ impl Machine {
         prop_assert_eq!(self.plain(&effects), self.plain(&shadow), "I7/I8");
         self.observer.effects(&effects, self.site.graph());
         self.limits_are_kept(&effects)?;
+        self.follow_loans(&effects)?;
         self.check()
+    }
+
+    /// What hysteresis, floors, caps and ends of loans promise, by effects and configurations alone.
+    fn follow_loans(&mut self, effects: &[Effect]) -> Result<(), TestCaseError> {
+        let now = self.now;
+        for effect in effects {
+            match effect {
+                Effect::Lent { targets, lender, borrower, until, prolonged } => {
+                    prop_assert!(*until > now);
+                    for target in targets.iter() {
+                        let (between, before) =
+                            ((lender.clone(), borrower.clone(), *until), self.loans.live.get(&target));
+                        if *prolonged {
+                            prop_assert!(before.is_some_and(|(l, b, u)| (l, b) == (lender, borrower) && u < until));
+                            self.loans.prolonged += 1;
+                        } else {
+                            prop_assert!(before.is_none(), "target {} is lent twice", target);
+                            let over = self.loans.over.get(&target);
+                            prop_assert!(
+                                over.is_none_or(|over| now >= *over + MIN_HOME),
+                                "target {} is lent again at {}, after {:?}",
+                                target,
+                                now,
+                                over
+                            );
+                            self.loans.made += 1;
+                        }
+                        self.loans.live.insert(target, between);
+                    }
+                }
+                Effect::LoanEnded { targets, .. } => {
+                    for target in targets.iter() {
+                        prop_assert!(self.loans.live.remove(&target).is_some(), "target {} was not lent", target);
+                        self.loans.over.insert(target, now);
+                        self.loans.ended += 1;
+                    }
+                }
+                Effect::Start { job, selection, limit, .. } => {
+                    for target in selection.targets() {
+                        // With a switch before its end the target may be the borrower's own from then on.
+                        let planned = |end: &Timestamp| self.site.coordinator().plans().any(|(_, p)| p.at <= *end);
+                        let live = self.loans.live.get(&target).filter(|(_, _, until)| !planned(until));
+                        if let Some((_, _, until)) = live {
+                            prop_assert!(now + *limit <= *until, "job {} outlives the loan of {}", job, target);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        for name in NAMES {
+            let lending = self.site.queue_config(name).map(|c| c.lending.clone()).unwrap_or_default();
+            let view = self.site.queue_view(name);
+            let online = self.site.coordinator().online();
+            let lent = self.loans.live.iter().filter(|(t, (l, ..))| **l == *name && online.contains(**t)).count();
+            let desired = view.map(|q| self.site.coordinator().desired_by(q.id)).unwrap_or_default();
+            let floor = lending.lend.as_ref().map_or(0, |lend| lend.floor as usize);
+            let most = desired.intersection_len(online).saturating_sub(floor);
+            prop_assert!(lent <= most, "queue {} has lent {} of {}", name, lent, most);
+            let has = self.loans.live.values().filter(|(_, b, _)| **b == *name).count();
+            prop_assert!(lending.borrow.cap.is_none_or(|cap| has <= cap as usize), "queue {} is above its cap", name);
+        }
+        Ok(())
     }
 
     /// Whatever is asked, the site stays as it is; what a preview refuses is refused, and the other way round.
@@ -571,6 +683,7 @@ impl Machine {
             && self.site.planned_drains().is_empty()
             && self.site.turns().is_empty()
             && self.site.coordinator().groups().next().is_none()
+            && self.site.coordinator().loans().next().is_none()
     }
 
     /// I9 across passes, where nothing happened that excuses a delay.
@@ -708,6 +821,7 @@ impl Machine {
                 at: after.map(|s| self.now + Duration::from_secs(s.into())),
             }],
             Op::Undrain(mask) => vec![Event::Undrain { targets: pick_targets(site, *mask) }],
+            Op::Recall(mask) => vec![Event::Recall { targets: pick_targets(site, *mask) }],
             Op::AddHost => {
                 let rank = self.next_rank;
                 self.next_rank += 1;
@@ -839,7 +953,7 @@ fn the_machine_covers_the_site() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
     let mut runner = TestRunner::deterministic();
-    let ops = proptest::collection::vec(op(), 900).new_tree(&mut runner).expect("a sequence").current();
+    let ops = proptest::collection::vec(op(), 1800).new_tree(&mut runner).expect("a sequence").current();
     let mut machine = Machine::new(true);
     for op in prelude().iter().chain(&ops) {
         if let Err(error) = machine.run(op) {
@@ -850,6 +964,101 @@ fn the_machine_covers_the_site() {
     assert!(counts.completed > 10 && counts.failed > 5 && counts.cancelled > 0 && counts.denied > 0, "{counts:?}");
     assert!(counts.requeued > 0, "{counts:?}");
     assert!(machine.held_back > 20, "{}", machine.held_back);
+}
+
+/// A queue that lends to two others, and what changes neither that nor the machine.
+fn lending(policies: (u8, u8, u8), lend: (u8, u8, u8), cap: u8) -> Vec<Op> {
+    let (floor, idle, longest) = lend;
+    let setup = |policy, precedence, lend, borrow| Setup {
+        mask: 0,
+        policy,
+        precedence,
+        take: false,
+        horizon: policy % 3,
+        parent: None,
+        boost: 0,
+        user: 0,
+        lend,
+        borrow,
+    };
+    let start = |queue| Op::Start { queue, take: false, group: None, waves: 0 };
+    vec![
+        Op::Create(0, setup(policies.0, 2, (0b110, floor, idle, longest), (None, 0))),
+        Op::Create(1, setup(policies.1, 1, (0, 0, 0, 0), (Some(cap), 0))),
+        Op::Create(2, setup(policies.2, 0, (0, 0, 0, 0), (None, 1))),
+        Op::Online(0xff),
+        start(0),
+        start(1),
+        start(2),
+    ]
+}
+
+fn lends_on(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Submit { .. }
+            | Op::End { .. }
+            | Op::Free { .. }
+            | Op::Requeue(_)
+            | Op::Cancel(_)
+            | Op::Relimit(..)
+            | Op::Move(..)
+            | Op::Ask(_)
+            | Op::Stop(_, false)
+            | Op::Start { group: None, .. }
+            | Op::Plan { .. }
+            | Op::Offline(_)
+            | Op::Online(_)
+            | Op::Drain(..)
+            | Op::Undrain(_)
+            | Op::Recall(_)
+            | Op::Restart
+            | Op::Wait(_)
+            | Op::Wake
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn loans_keep_their_terms(
+        policies in (0u8..5, 0u8..5, 0u8..5),
+        lend in (0u8..3, 0u8..4, 20u8..100),
+        cap in 1u8..5,
+        ops in proptest::collection::vec(op().prop_filter("no other configuration", lends_on), 1..120),
+    ) {
+        let mut machine = Machine::new(false);
+        for op in lending(policies, lend, cap).iter().chain(&ops) {
+            machine.run(op)?;
+        }
+    }
+}
+
+/// Long runs see loans that are made, prolonged and ended.
+#[test]
+fn the_machine_covers_lending() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::deterministic();
+    // A planned switch may stop the lender for good.
+    let ops = op().prop_filter("no other configuration", |op| lends_on(op) && !matches!(op, Op::Plan { .. }));
+    let ops = proptest::collection::vec(ops, 400);
+    let mut sum = (0, 0, 0);
+    // Runs of their own: what is drained or removed in one is there in the next.
+    for _ in 0..40 {
+        let ops = ops.new_tree(&mut runner).expect("a sequence").current();
+        let mut machine = Machine::new(false);
+        for op in lending((1, 1, 3), (1, 6, 80), 3).iter().chain(&ops) {
+            if let Err(error) = machine.run(op) {
+                panic!("step {}: {op:?}: {error}", machine.steps);
+            }
+        }
+        let loans = machine.loans;
+        sum = (sum.0 + loans.made, sum.1 + loans.prolonged, sum.2 + loans.ended);
+    }
+    let (made, prolonged, ended) = sum;
+    assert!(made > 20 && prolonged > 0 && ended > 10, "{made} loans, {prolonged} prolonged, {ended} ended");
 }
 
 /// Many runs from one seed, in each of which some kinds of events are missing, so that others come together that else

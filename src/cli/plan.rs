@@ -356,6 +356,13 @@ fn effect_text(effect: &Effect, site: &Site) -> Option<String> {
         Effect::DonationEnded { targets, recipient, .. } => {
             format!("{} are with {}", nodes(graph, targets), or_nobody(recipient))
         }
+        Effect::Lent { targets, lender, borrower, prolonged, .. } => {
+            let how = if *prolonged { "stay lent" } else { "are lent" };
+            format!("{} {how} by {lender} to {borrower}", nodes(graph, targets))
+        }
+        Effect::LoanEnded { targets, lender, borrower, why } => {
+            format!("{} go back from {borrower} to {lender}: {why}", nodes(graph, targets))
+        }
         Effect::QueueChanged { queue, what, detail } if detail.is_empty() => format!("queue {queue} {what}"),
         Effect::QueueChanged { queue, what, detail } => format!("queue {queue} {what}: {detail}"),
         Effect::Inventory { targets, joined } => {

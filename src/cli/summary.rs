@@ -6,7 +6,7 @@ use crate::replay::assembly::Finished;
 use crate::replay::donations::DonationRow;
 use crate::replay::expect::Verdict;
 use crate::replay::measure::Errors;
-use crate::replay::metrics::Figures;
+use crate::replay::metrics::{BorrowerFigures, Figures};
 use crate::replay::words;
 use crate::site::Site;
 use comfy_table::{
@@ -375,6 +375,30 @@ fn tail(text: &mut String, finished: &Finished, verdicts: &[Verdict]) -> std::fm
             length(moved.max_s),
             moved.drain_idle_target_s
         )?;
+    }
+    let loans = &report.loans;
+    if loans.lent > 0 {
+        let ended = &loans.ended;
+        let why = [
+            (ended.expired, "in time"),
+            (ended.wanted, "for a job of the lender"),
+            (ended.unused, "unused"),
+            (ended.withdrawn, "by floor, cap or configuration"),
+            (ended.recalled, "recalled"),
+            (ended.lost, "lost by a switch or stop"),
+        ];
+        let why: Vec<String> = why.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        let back = if why.is_empty() { "none went back".to_owned() } else { format!("back {}", why.join(", ")) };
+        writeln!(
+            text,
+            "Loans        {} nodes lent, {} at once; {} prolonged; {back}",
+            loans.lent, loans.most, loans.prolonged
+        )?;
+        for (name, borrower) in &loans.borrowers {
+            let hours = borrower.target_s / 3600.0;
+            let BorrowerFigures { lent, most, .. } = borrower;
+            writeln!(text, "Borrowed     {name}: {lent} nodes, {most} at once, {hours:.1} node-hours")?;
+        }
     }
     for (at, name, refused) in finished.outcome.switches.iter().take(SWITCHES) {
         let how = refused.as_ref().map_or("done".to_owned(), |why| format!("refused: {why}"));

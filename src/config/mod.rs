@@ -16,6 +16,7 @@ pub mod layers;
 pub mod reference;
 pub mod schema;
 
+mod lending;
 mod resource;
 mod scheduler;
 
@@ -30,6 +31,7 @@ pub use calendar::Calendar;
 pub(crate) use error::nearest;
 pub use error::{ConfigError, ConfigErrors};
 
+pub use lending::{Borrow, Lend, Lending};
 pub(crate) use reader::{Item, Reader, Section};
 
 pub use people::People;

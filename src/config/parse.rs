@@ -2,6 +2,7 @@
 
 use super::calendar;
 use super::error::{ConfigErrors, nearest};
+use super::lending::LendingDraft;
 use super::policy::{PolicyPatch, SchedulerPatch};
 use super::reader::{Item, Reader, Section};
 use super::{Config, JobSize, Members, PolicyConfig, Profiles, QueueConfig, ResourceConfig};
@@ -50,7 +51,9 @@ impl Config {
         let queue = document.as_ref().and_then(|document| {
             // The document is the table, so it stands nowhere in particular.
             let section = Section::new(&reader, queue_key(name), 0..0, document.get_ref());
-            self.resolve(Draft::read(name, section))
+            let draft = Draft::read(name, section);
+            self.check_lending(&draft);
+            self.resolve(draft)
         });
         finish(reader, queue)
     }
@@ -65,8 +68,18 @@ impl Config {
     ) -> Result<QueueConfig, ConfigErrors> {
         let reader = Reader::new(file, text);
         let section = Item::new(&reader, queue_key(name), name, table).section();
-        let queue = section.and_then(|section| self.resolve(Draft::read(name, section)));
+        let queue = section.and_then(|section| {
+            let draft = Draft::read(name, section);
+            self.check_lending(&draft);
+            self.resolve(draft)
+        });
         finish(reader, queue)
+    }
+
+    /// Whether the queues are there that a single one lends to and borrows from.
+    fn check_lending(&self, draft: &Draft<'_, '_>) {
+        let known: Vec<(&str, bool)> = self.queues.values().map(|queue| (&*queue.name, queue.is_virtual())).collect();
+        draft.lending.check(draft.reader, &draft.name, &known);
     }
 
     /// The queue that `draft` means here, after the checks that need the other tables.
@@ -155,6 +168,15 @@ pub(super) fn read_config(top: &mut Section<'_, '_>) -> Config {
     // Parents first, because a virtual queue takes from what its parent has.
     let (virtuals, reals): (Vec<_>, Vec<_>) = drafts.into_iter().partition(|draft| draft.parent.is_some());
     let virtual_names: Vec<String> = virtuals.iter().map(|draft| draft.name.clone()).collect();
+    let known: Vec<(&str, bool)> = order.iter().map(|name| (&**name, virtual_names.contains(name))).collect();
+    for draft in &reals {
+        draft.lending.check(draft.reader, &draft.name, &known);
+    }
+    let lends = |lender: &str, to: &str| {
+        let lender = reals.iter().find(|draft| draft.name == lender);
+        lender.and_then(|draft| draft.lending.lending.lend.as_ref()).is_some_and(|lend| lend.to.iter().any(|q| q == to))
+    };
+    reals.iter().for_each(|draft| draft.lending.check_lenders(draft.reader, &draft.name, &lends));
     for draft in reals {
         let name = draft.name.clone();
         config.queues.extend(config.resolve(draft).map(|queue| (name, queue)));
@@ -230,6 +252,7 @@ struct Draft<'r, 'a> {
     hosts_span: Option<Range<usize>>,
     parent: Option<(String, Range<usize>)>,
     patch: PolicyPatch,
+    lending: LendingDraft,
 }
 
 impl<'r, 'a> Draft<'r, 'a> {
@@ -244,6 +267,7 @@ impl<'r, 'a> Draft<'r, 'a> {
         let requires = section.take("requires");
         let parent = section.take("parent");
         let patch = section.take("policy").map(|item| PolicyPatch::read(&item)).unwrap_or_default();
+        let lending = LendingDraft::read(&mut section);
         section.finish();
         if let (Some(hosts), Some(_)) = (&hosts, &requires) {
             let help = "take one of them out";
@@ -254,6 +278,13 @@ impl<'r, 'a> Draft<'r, 'a> {
                 let message =
                     format_args!("a virtual queue has its parent's resources, so {} cannot be set", item.name);
                 reader.error(&item.key, item.key_span.clone(), message);
+            }
+            for (key, span) in &lending.tables {
+                reader.error(
+                    key,
+                    span.clone(),
+                    "a virtual queue has no nodes of its own: it neither lends nor borrows",
+                );
             }
             if let Some(span) = &patch.scheduler_span {
                 let message = "a virtual queue is scheduled by its parent, so policy.scheduler cannot be set";
@@ -280,6 +311,7 @@ impl<'r, 'a> Draft<'r, 'a> {
             hosts_span: hosts.map(|item| item.span()),
             parent,
             patch,
+            lending,
         }
     }
 
@@ -300,7 +332,8 @@ impl<'r, 'a> Draft<'r, 'a> {
         policy.defaults.queue = None;
         check_sizes(self.reader, &format!("{}.policy.limits.job-size", self.key), &self.span, &policy);
         let members = parent.map_or(self.members, |parent| parent.members.clone());
-        QueueConfig { name: self.name, members, parent: self.parent.map(|(parent, _)| parent), policy }
+        let lending = self.lending.lending;
+        QueueConfig { name: self.name, members, parent: self.parent.map(|(parent, _)| parent), policy, lending }
     }
 }
 

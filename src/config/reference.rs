@@ -1,6 +1,6 @@
 //! The reference of all keys as people read it, docs/configuration.md: `reference.md` with the tables of the schema.
 
-use super::schema::{CALENDAR, GROUPS, Key, Kind, POLICY, PROFILE, QUEUE, RESOURCE, TOP, USERS};
+use super::schema::{BORROW, CALENDAR, GROUPS, Key, Kind, LEND, POLICY, PROFILE, QUEUE, RESOURCE, TOP, USERS};
 use std::fmt::Write;
 
 const TEXT: &str = include_str!("reference.md");
@@ -30,6 +30,8 @@ pub fn markdown() -> String {
     };
     let not_scheduler = below("", POLICY).into_iter().filter(|(name, _)| !name.starts_with("scheduler.")).collect();
     TEXT.replace("<!-- queue -->\n", &table(below("", QUEUE)))
+        .replace("<!-- lend -->\n", &table(below("", LEND)))
+        .replace("<!-- borrow -->\n", &table(below("", BORROW)))
         .replace("<!-- policy -->\n", &table(not_scheduler))
         .replace("<!-- scheduler -->\n", &table(below("scheduler.", POLICY)))
         .replace("<!-- top -->\n", &table(below("", TOP)))

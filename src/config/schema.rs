@@ -101,6 +101,47 @@ pub const PROFILE: &[Key] = &[key(
     "the profile that lies below this one; chains are fine, loops are not",
 )];
 
+/// The keys of `lend` in a queue.
+pub const LEND: &[Key] = &[
+    key("to", Kind::Texts, "", "['standby']", "needed: the queues that may borrow its idle nodes"),
+    key("floor", Kind::Number(0, LARGEST), "0", "4", "so many of its nodes that answer are never lent"),
+    key("max-duration", Kind::Length, "\"4h\"", "'12h'", "no loan is longer; 1s or more"),
+    key(
+        "idle-for",
+        Kind::Length,
+        "\"1m\"",
+        "'10m'",
+        "a node is lent after it has been idle so long, and goes back after so long unused",
+    ),
+    key("min-home", Kind::Length, "\"5m\"", "'15m'", "after a loan a node stays at home for so long; 1s or more"),
+    key(
+        "return",
+        Kind::Word(&["drain"]),
+        "\"drain\"",
+        "'drain'",
+        "how lent nodes come back when its jobs would start on them: as soon as no job is on them",
+    ),
+];
+
+/// The keys of `borrow` in a queue.
+pub const BORROW: &[Key] = &[
+    key(
+        "from",
+        Kind::Texts,
+        "",
+        "['batch']",
+        "the lenders, in the order in which they are asked; without it: whoever lends to it, by name",
+    ),
+    key("cap", Kind::Number(0, LARGEST), "", "16", "it has so many borrowed nodes at most; without it: no bound"),
+    key(
+        "floor",
+        Kind::Number(0, LARGEST),
+        "0",
+        "2",
+        "of what its lenders can lend, other borrowers leave it so many, less what it has borrowed",
+    ),
+];
+
 /// The keys of `[policy]`, and of `policy` in a queue.
 pub const POLICY: &[Key] = &[
     key(
@@ -377,6 +418,8 @@ pub const TABLES: &[(&str, &[Key])] = &[
     ("queues.*", QUEUE),
     ("queues.*.policy", POLICY),
     ("profiles.*", PROFILE),
+    ("queues.*.lend", LEND),
+    ("queues.*.borrow", BORROW),
     ("policy", POLICY),
     ("resource", RESOURCE),
     ("calendar.*", CALENDAR),

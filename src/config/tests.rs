@@ -121,7 +121,7 @@ fn refuses_unknown_keys_with_the_nearest() {
         ("[queues.a]\nhost = 'n1'", "f:2:1: queues.a: unknown key `host` (did you mean `hosts`?)"),
         (
             "[queues.a]\nstarted = true",
-            "f:2:1: queues.a: unknown key `started` (known are hosts, parent, policy, requires)",
+            "f:2:1: queues.a: unknown key `started` (known are borrow, hosts, lend, parent, policy, requires)",
         ),
         ("[policy]\nlimit.duration = '1h'", "f:2:1: policy: unknown key `limit` (did you mean `limits`?)"),
         (
@@ -251,6 +251,42 @@ fn refuses_contradictions() {
         (
             "[queues.a]\n[queues.b]\nparent = 'a'\npolicy.scheduler.precedence = 1",
             "f:4:8: queues.b.policy.scheduler: a virtual queue is scheduled by its parent, so policy.scheduler cannot be set",
+        ),
+        (
+            "[queues.a]\nlend = { floor = 1 }",
+            "f:2:8: queues.a.lend: expected the queues that may borrow, found no key `to` (name them, as to = [\"standby\"])",
+        ),
+        ("[queues.a]\nlend.to = []", "f:2:11: queues.a.lend.to: expected at least one queue, found none"),
+        ("[queues.a]\nlend.to = ['a']", "f:2:11: queues.a.lend.to: a queue cannot lend to itself"),
+        (
+            "[queues.a]\nlend.to = ['standbi']\n[queues.standby]",
+            "f:2:11: queues.a.lend.to: no queue `standbi` is configured (did you mean `standby`?)",
+        ),
+        ("[queues.a]\nlend.to = ['b', 'b']\n[queues.b]", "f:2:11: queues.a.lend.to: queue `b` stands there twice"),
+        (
+            "[queues.a]\nlend.to = ['b']\n[queues.c]\n[queues.b]\nparent = 'c'",
+            "f:2:11: queues.a.lend.to: queue `b` is virtual: it has no nodes, and its parent's jobs (name its parent)",
+        ),
+        (
+            "[queues.a]\n[queues.b]\nparent = 'a'\nborrow.cap = 1",
+            "f:4:1: queues.b.borrow: a virtual queue has no nodes of its own: it neither lends nor borrows",
+        ),
+        (
+            "[queues.a]\n[queues.b]\nborrow.from = ['a']",
+            "f:3:15: queues.b.borrow.from: queue `a` does not lend to this one (name `b` in queues.a.lend.to)",
+        ),
+        (
+            "[queues.a]\nlend = { to = ['b'], min-home = '0s' }\n[queues.b]",
+            "f:2:33: queues.a.lend.min-home: expected a finite time of 1s or more",
+        ),
+        (
+            "[queues.a]\nlend = { to = ['b'], return = 'preempt' }\n[queues.b]",
+            "f:2:31: queues.a.lend.return: loans are returned by draining only: jobs on lent nodes are not preempted \
+             (write \"drain\", or leave the key out)",
+        ),
+        (
+            "[queues.a]\nborrow = { cap = 1, floor = 2 }",
+            "f:2:29: queues.a.borrow.floor: a floor of 2 is above the cap of 1",
         ),
         (
             "[queues.batch]\n[queues.b]\nparent = 'btach'",

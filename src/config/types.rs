@@ -1,6 +1,6 @@
 //! What a configuration says, typed.
 
-use super::{Calendar, People, Profiles, ResourceConfig, SchedulerSettings};
+use super::{Calendar, Lending, People, Profiles, ResourceConfig, SchedulerSettings};
 use crate::base::Duration;
 use crate::formats::hostlist::Hostlist;
 use indexmap::IndexMap;
@@ -40,6 +40,9 @@ pub struct QueueConfig {
     pub parent: Option<String>,
     /// Its policy, complete: its own keys over the parent's over the global ones.
     pub policy: PolicyConfig,
+    /// To whom it lends idle targets, and how it borrows; nothing when it is virtual.
+    #[serde(default)]
+    pub lending: Lending,
 }
 
 /// Which targets a queue covers.

@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 impl Coordinator {
     /// Lends a target from the queue that desires it to `borrower`, which claims and has it as a member, until
     /// `until`.
+    ///
+    /// # Errors
+    /// Whatever makes the loan impossible; nothing changes then.
     pub fn lend(
         &mut self,
         now: Timestamp,
@@ -19,7 +22,38 @@ impl Coordinator {
         borrower: QueueId,
         until: Timestamp,
     ) -> Result<(), LoanError> {
-        if !self.desirable().contains(target) {
+        let lender = self.lender_of(now, target, borrower, until)?;
+        self.enter_loan(now, target, Loan { lender, borrower, until });
+        self.update_desired();
+        Ok(())
+    }
+
+    /// Lends several targets to one queue, each until its own time: those of which [`lend`](Self::lend) would refuse none.
+    /// Answers which.
+    pub fn lend_all(&mut self, now: Timestamp, borrower: QueueId, loans: &BTreeMap<TargetId, Timestamp>) -> TargetSet {
+        let possible = |(target, until): (&TargetId, &Timestamp)| {
+            let lender = self.lender_of(now, *target, borrower, *until).ok()?;
+            Some((*target, Loan { lender, borrower, until: *until }))
+        };
+        let made: Vec<(TargetId, Loan)> = loans.iter().filter_map(possible).collect();
+        for (target, loan) in &made {
+            self.enter_loan(now, *target, *loan);
+        }
+        if !made.is_empty() {
+            self.update_desired();
+        }
+        made.into_iter().map(|(target, _)| target).collect()
+    }
+
+    /// Who would lend a target to `borrower`.
+    fn lender_of(
+        &self,
+        now: Timestamp,
+        target: TargetId,
+        borrower: QueueId,
+        until: Timestamp,
+    ) -> Result<QueueId, LoanError> {
+        if !self.inventory().contains(target) || self.removing().contains(target) {
             return Err(LoanError::UnknownTarget(target));
         }
         let queue = self.live(borrower).ok_or(LoanError::UnknownQueue(borrower))?;
@@ -41,21 +75,44 @@ impl Coordinator {
         if let Some(live) = self.loans.get(&target).filter(|loan| self.loan_void(target, loan).is_none()) {
             return Err(LoanError::Lent { target, borrower: name(live.borrower), until: live.until });
         }
+        Ok(lender)
+    }
+
+    /// A loan in the place of one that is void.
+    fn enter_loan(&mut self, now: Timestamp, target: TargetId, loan: Loan) {
         if let Some(void) = self.loans.remove(&target) {
             let why = self.loan_void(target, &void).unwrap_or(LoanEnd::LenderLost);
             self.report_loans(now, [(target, void, why)]);
         }
-        self.loans.insert(target, Loan { lender, borrower, until });
-        self.update_desired();
-        Ok(())
+        self.loans.insert(target, loan);
     }
 
-    /// Ends a loan before its time, because a job of the lender would start on the target now. False if there is none.
-    pub fn end_loan(&mut self, now: Timestamp, target: TargetId) -> bool {
-        let Some(loan) = self.loans.remove(&target) else { return false };
-        self.report_loans(now, [(target, loan, LoanEnd::Ended)]);
-        self.update_desired();
-        true
+    /// Puts off the ends of loans that are not over. Answers of which it did.
+    pub fn prolong(&mut self, now: Timestamp, ends: &BTreeMap<TargetId, Timestamp>) -> TargetSet {
+        let mut prolonged = TargetSet::new();
+        for (target, until) in ends {
+            if let Some(loan) = self.loans.get_mut(target).filter(|l| l.until > now && l.until < *until) {
+                loan.until = *until;
+                prolonged.insert(*target);
+            }
+        }
+        if !prolonged.is_empty() {
+            self.update_desired();
+        }
+        prolonged
+    }
+
+    /// Ends a loan before its time. False if there is none.
+    pub fn end_loan(&mut self, now: Timestamp, target: TargetId, why: LoanEnd) -> bool {
+        self.end_loans(now, &TargetSet::single(target), why)
+    }
+
+    /// Ends the loans of targets before their time; whether there is any.
+    pub fn end_loans(&mut self, now: Timestamp, targets: &TargetSet, why: LoanEnd) -> bool {
+        let over: Vec<_> = targets.iter().filter_map(|t| self.loans.get(&t).map(|loan| (t, *loan, why))).collect();
+        let any = !over.is_empty();
+        self.drop_loans(now, over);
+        any
     }
 
     /// Ends the loans whose time has come and those that are void.

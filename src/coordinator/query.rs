@@ -140,6 +140,16 @@ impl Coordinator {
         self.plans.iter().map(|(id, plan)| (*id, plan))
     }
 
+    /// The targets for which a queue comes first.
+    pub fn desired_by(&self, queue: QueueId) -> TargetSet {
+        self.queues.get(&queue).map_or_else(TargetSet::new, |q| q.desired.clone())
+    }
+
+    /// The loan of a target.
+    pub fn loan(&self, target: TargetId) -> Option<Loan> {
+        self.loans.get(&target).copied()
+    }
+
     /// The loans on record.
     pub fn loans(&self) -> impl Iterator<Item = (TargetId, Loan)> + '_ {
         self.loans.iter().map(|(target, loan)| (*target, *loan))

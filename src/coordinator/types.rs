@@ -329,12 +329,32 @@ pub struct Loan {
 pub enum LoanEnd {
     /// Its time came.
     Expired,
-    /// It was ended by [`Coordinator::end_loan`](super::Coordinator::end_loan): a job of the lender would start.
+    /// A job of the lender would start on the target.
     Ended,
     /// The lender no longer desires the target.
     LenderLost,
     /// The borrower was removed, gave up its claim or lost the target as a member.
     BorrowerLost,
+    /// The borrower had nothing to run on the target for long.
+    Unused,
+    /// The lender's floor, or the borrower's cap, no longer allows it, or the two are no longer lender and borrower.
+    Withdrawn,
+    /// Somebody ended it by hand.
+    Recalled,
+}
+
+impl std::fmt::Display for LoanEnd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            LoanEnd::Expired => "its time came",
+            LoanEnd::Ended => "a job of the lender needs it",
+            LoanEnd::LenderLost => "the lender would not have it any more",
+            LoanEnd::BorrowerLost => "the borrower may not have it any more",
+            LoanEnd::Unused => "it was not used",
+            LoanEnd::Withdrawn => "floor, cap or configuration allow it no more",
+            LoanEnd::Recalled => "it was recalled",
+        })
+    }
 }
 
 /// Why a target leaves its owner.

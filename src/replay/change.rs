@@ -114,6 +114,7 @@ fn events_of_deed(deed: Deed, site: &Site) -> Result<Vec<Event>, String> {
         Deed::Tell(event) => Ok(vec![*event]),
         Deed::Drain { nodes, reason, at } => Ok(vec![Event::Drain { targets: targets(&nodes)?, reason, at }]),
         Deed::Undrain(nodes) => one(&nodes, |targets| Event::Undrain { targets }),
+        Deed::Recall(nodes) => one(&nodes, |targets| Event::Recall { targets }),
         Deed::Remove(nodes) => one(&nodes, |targets| Event::RemoveTargets { targets }),
         Deed::Fail(nodes) => one(&nodes, |targets| Event::Offline { targets }),
         Deed::Return(nodes) => one(&nodes, |targets| Event::Online { targets }),

@@ -148,6 +148,7 @@ fn event_line(event: &Event) -> (&'static str, Value) {
         Event::Drain { targets, reason, at } => {
             ("drain", json!({"targets": set(targets), "reason": reason, "at": at.map(time)}))
         }
+        Event::Recall { targets } => ("recall", json!({"targets": set(targets)})),
         Event::Undrain { targets } => ("undrain", json!({"targets": set(targets)})),
         Event::AddTargets { addition, online } => {
             ("add", json!({"ranks": addition.rank_ids().to_string(), "online": online}))
@@ -202,6 +203,20 @@ fn effect_line(effect: &Effect) -> (&'static str, Value) {
                 "started": time(*started),
                 "cancelled": cancelled,
             }),
+        ),
+        Effect::Lent { targets, lender, borrower, until, prolonged } => (
+            "lent",
+            json!({
+                "lender": lender,
+                "borrower": borrower,
+                "targets": set(targets),
+                "until": time(*until),
+                "prolonged": prolonged,
+            }),
+        ),
+        Effect::LoanEnded { targets, lender, borrower, why } => (
+            "loan-ended",
+            json!({"lender": lender, "borrower": borrower, "targets": set(targets), "why": why.to_string()}),
         ),
         Effect::QueueChanged { queue, what, detail } => {
             ("queue", json!({"queue": queue, "what": what, "detail": detail}))

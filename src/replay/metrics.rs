@@ -148,6 +148,53 @@ pub struct DonationFigures {
     pub donors: IndexMap<String, DonorFigures>,
 }
 
+/// What a queue borrowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct BorrowerFigures {
+    /// How many targets were lent to it, each as often as it was.
+    pub lent: u64,
+    /// Most at once.
+    pub most: u64,
+    /// Target-seconds on loan.
+    pub target_s: f64,
+}
+
+/// Why loans ended, in targets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LoanEnds {
+    /// Their time came.
+    pub expired: u64,
+    /// A job of the lender started on them.
+    pub wanted: u64,
+    /// The borrower had nothing to run on them.
+    pub unused: u64,
+    /// Floor, cap or configuration allowed them no more.
+    pub withdrawn: u64,
+    /// Somebody ended them.
+    pub recalled: u64,
+    /// A switch, a stop or a removal took them from the lender or the borrower.
+    pub lost: u64,
+}
+
+/// Loans of targets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LoanFigures {
+    /// How many targets were lent, each as often as it was.
+    pub lent: u64,
+    /// How often the loan of one was prolonged.
+    pub prolonged: u64,
+    /// Most at once.
+    pub most: u64,
+    /// How many are on loan at the end.
+    pub open: u64,
+    /// Target-seconds on loan.
+    pub target_s: f64,
+    /// Why loans ended.
+    pub ended: LoanEnds,
+    /// The same by borrower.
+    pub borrowers: IndexMap<String, BorrowerFigures>,
+}
+
 /// Checks of the invariants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct InvariantFigures {
@@ -167,6 +214,8 @@ pub struct Report {
     pub queues: IndexMap<String, Figures>,
     /// Donations.
     pub donations: DonationFigures,
+    /// Loans.
+    pub loans: LoanFigures,
     /// What each switch cost, by time.
     pub switches: Vec<SwitchFigures>,
     /// How good forecasts were, if they were measured.

@@ -18,6 +18,7 @@ mod audit;
 pub mod book;
 pub mod digest;
 pub mod donations;
+mod loans;
 pub mod measure;
 pub mod metrics;
 pub mod random;

@@ -1,6 +1,7 @@
 //! What can be asked of a scheduler: who waits, who runs, why, when it wants to be looked at, and the messages that
 //! rebuild it. Changes nothing.
 
+use super::filters::FilterId;
 use super::jobs::{Job, Slot, Standing};
 use super::message::{HelloJob, Input, JobRequest};
 use super::places::Place;
@@ -162,6 +163,40 @@ impl Scheduler {
             }
             _ => 500 + (1 + waiting) * 50 * self.core.res.members.words().len() as u64,
         }
+    }
+
+    /// The targets that are up here and held by nobody.
+    pub fn idle(&self) -> &Bits {
+        &self.core.res.idle
+    }
+
+    /// The least number of targets that any waiting job needs, those that wait for a longer window included.
+    pub fn smallest_need(&self) -> Option<u32> {
+        self.core.jobs.waiting().into_iter().map(|slot| self.core.jobs.get(slot).min).min()
+    }
+
+    /// Which members waiting jobs are planned to use from when on, the first instant first: until then somebody else may
+    /// have them. Jobs with the same constraints stand together. The first job of a fcfs queue, which has no reservation,
+    /// counts with its earliest start; with `now` if that is not known.
+    pub fn first_plans(&self, now: Timestamp) -> Vec<(Timestamp, TargetSet)> {
+        let core = &self.core;
+        let mut first: Vec<(Timestamp, FilterId)> = Vec::new();
+        let mut add = |at: Timestamp, filter: FilterId| match first.iter_mut().find(|(_, f)| *f == filter) {
+            Some((known, _)) => *known = at.min(*known),
+            None => first.push((at, filter)),
+        };
+        for slot in core.jobs.order() {
+            let job = core.jobs.get(*slot);
+            if !job.planned.is_never() {
+                add(job.planned, job.filter);
+            } else if core.settings.queue_policy == QueuePolicy::Fcfs && job.standing == Standing::Waiting {
+                let start = if core.jobs.any_partial() { None } else { core.shadow(*slot, now) };
+                add(start.map_or(now, |head| head.start), job.filter);
+                break;
+            }
+        }
+        first.sort_unstable();
+        first.into_iter().map(|(at, filter)| (at, core.filters.get(filter).targets.to_set())).collect()
     }
 
     /// Whether a running job is past its planned end, so that a pass puts that off.

@@ -6,6 +6,7 @@
 
 use super::error::EventError;
 use super::event::{Effect, GroupMode, StartMode, SwitchSpec};
+use super::queue::Queue;
 use super::state::Site;
 use crate::base::{QueueId, TargetSet, Timeline, Timestamp, Window, Windows};
 use crate::coordinator::{GroupRequest, PlanId, StartOptions, SwitchId, SwitchRequest};
@@ -148,6 +149,17 @@ impl Site {
         }
     }
 
+    /// Windows of a queue that end where drains are planned.
+    pub(super) fn cut_by_drains(&self, queue: &Queue, mut windows: Windows) -> Windows {
+        for drain in &self.planned_drains {
+            let cut = &drain.targets & &queue.members;
+            if !cut.is_empty() {
+                windows = cut_at(windows, &cut, drain.at);
+            }
+        }
+        windows
+    }
+
     /// Tells each scheduler its windows if they have changed.
     pub(super) fn tell_windows(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         let version = self.coordinator.windows_version();
@@ -163,13 +175,7 @@ impl Site {
                 continue;
             }
             let id = queue.id;
-            let mut windows = all.remove(&id).unwrap_or_default();
-            for drain in &self.planned_drains {
-                let cut = &drain.targets & &queue.members;
-                if !cut.is_empty() {
-                    windows = cut_at(windows, &cut, drain.at);
-                }
-            }
+            let windows = self.cut_by_drains(queue, all.remove(&id).unwrap_or_default());
             if *queue.windows != windows {
                 let windows = Arc::new(windows);
                 self.queue_mut(id).windows = windows.clone();

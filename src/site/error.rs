@@ -37,6 +37,9 @@ pub enum EventError {
         /// What it holds after its end or requeue, as an idset of targets, or `nothing`.
         held: String,
     },
+    /// Loans are ended where there are none.
+    #[error("none of the targets {0} is lent: `queue list` and `explain node` show which are")]
+    NotLent(TargetSet),
     /// Several former runs of one job hold resources, and none was named.
     #[error("{runs} runs of job {job} hold resources: name the targets that are released")]
     AmbiguousFree {

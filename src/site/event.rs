@@ -5,6 +5,7 @@
 
 use crate::base::{Duration, Epoch, JobId, Priority, TargetSet, Timestamp};
 use crate::config::{Config, QueueConfig, SchedulerSettings};
+use crate::coordinator::LoanEnd;
 use crate::matcher::{Freed, Reason, Request, Selection};
 use crate::scheduler::wire::{Said, Told};
 use serde::{Deserialize, Serialize};
@@ -200,6 +201,11 @@ pub enum Event {
     Abort {
         /// The name under which it was planned; `None`: the latest that was done.
         plan: Option<String>,
+    },
+    /// Loans of targets end: they go home once nobody holds them, and stay there for a while.
+    Recall {
+        /// Which, those that are not lent left out.
+        targets: TargetSet,
     },
     /// Targets do not answer.
     Offline {
@@ -413,6 +419,30 @@ pub enum Effect {
         started: Timestamp,
         /// Whether the donor has them back.
         cancelled: bool,
+    },
+    /// Targets are lent, or lent for longer.
+    Lent {
+        /// Which.
+        targets: TargetSet,
+        /// By whom.
+        lender: Arc<str>,
+        /// To whom.
+        borrower: Arc<str>,
+        /// Until when, at the latest.
+        until: Timestamp,
+        /// Whether they were lent already.
+        prolonged: bool,
+    },
+    /// A loan is over: the targets go home once nobody holds them.
+    LoanEnded {
+        /// Which.
+        targets: TargetSet,
+        /// Who lent them.
+        lender: Arc<str>,
+        /// Who had borrowed them.
+        borrower: Arc<str>,
+        /// Why.
+        why: LoanEnd,
     },
     /// A queue's state has changed.
     QueueChanged {

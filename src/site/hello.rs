@@ -84,8 +84,13 @@ impl Site {
         }
         let id = QueueId(self.queues.len() as u32);
         let policy = self.config.common_policy();
-        let config =
-            QueueConfig { name: name.to_owned(), members: Members::Requires(Vec::new()), parent: None, policy };
+        let config = QueueConfig {
+            name: name.to_owned(),
+            members: Members::Requires(Vec::new()),
+            parent: None,
+            policy,
+            lending: Default::default(),
+        };
         self.coordinator.add_tombstone(id, super::queues::spec_of(&config, TargetSet::new()));
         self.queues.push(Queue {
             id,

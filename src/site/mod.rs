@@ -22,6 +22,7 @@ mod nodes;
 mod timetable;
 mod undo;
 
+mod lending;
 mod pools;
 mod remote;
 mod step;

@@ -269,6 +269,8 @@ impl Observer {
                 | Effect::PlannedStart { .. }
                 | Effect::DonationStarted { .. }
                 | Effect::DonationEnded { .. }
+                | Effect::Lent { .. }
+                | Effect::LoanEnded { .. }
                 | Effect::QueueChanged { .. }
                 | Effect::SchedulerLaunch { .. }
                 | Effect::SchedulerTell { .. }

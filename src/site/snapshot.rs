@@ -11,6 +11,7 @@
 use super::calendar::{PlannedDrain, PlannedSwitch};
 use super::event::Effect;
 use super::job::{Counts, Holding, Job, JobTable};
+use super::lending::Lent;
 use super::nodes::Drained;
 use super::queue::{Places, Queue};
 use super::remote::{Phase, Remote};
@@ -63,6 +64,8 @@ pub struct Snapshot {
     done_switches: Vec<DoneSwitch>,
     #[serde(default)]
     timetable: Timetable,
+    #[serde(default)]
+    lent: Lent,
     violations: Vec<Violation>,
     checked: u64,
 }
@@ -165,6 +168,7 @@ impl Site {
             planned_switches: self.planned_switches.clone(),
             done_switches: self.done_switches.clone(),
             timetable: self.timetable.clone(),
+            lent: self.lent.clone(),
             violations: self.violations.clone(),
             checked: self.checked,
         }
@@ -222,6 +226,7 @@ impl Site {
         site.planned_switches = snapshot.planned_switches;
         site.done_switches = snapshot.done_switches;
         site.timetable = snapshot.timetable;
+        site.lent = snapshot.lent;
         site.violations = snapshot.violations;
         site.checked = snapshot.checked;
         site.recovering = true;

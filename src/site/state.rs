@@ -8,6 +8,7 @@ use super::error::EventError;
 use super::event::{Effect, Event};
 use super::job::{Counts, JobState, JobTable};
 use super::ledger::{Ledger, Size};
+use super::lending::Lent;
 use super::nodes::Drained;
 use super::pools::Pools;
 use super::queue::Queue;
@@ -66,6 +67,9 @@ pub struct Site {
     pub(super) planned_switches: BTreeMap<String, PlannedSwitch>,
     pub(super) done_switches: Vec<DoneSwitch>,
     pub(super) timetable: Timetable,
+    pub(super) lent: Lent,
+    /// When loans have to be looked at again even if nothing happens; never if not.
+    pub(super) loans_at: Timestamp,
     /// Something that ownership depends on has changed.
     pub(super) unsettled: bool,
     /// When ownership has to be looked at again even if nothing happens; never if not.
@@ -104,6 +108,7 @@ impl Site {
                 members: Members::All,
                 parent: None,
                 policy: config.common_policy(),
+                lending: Default::default(),
             };
             site.queue_create(Timestamp::MIN, anonymous, &mut effects)?;
         }
@@ -149,6 +154,8 @@ impl Site {
             planned_switches: BTreeMap::new(),
             done_switches: Vec::new(),
             timetable: Timetable::default(),
+            lent: Lent::default(),
+            loans_at: Timestamp::NEVER,
             unsettled: true,
             settle_at: Timestamp::NEVER,
             boundary: Timestamp::NEVER,
@@ -203,6 +210,7 @@ impl Site {
             Event::Switch(switch) => self.switch(now, &switch, effects),
             Event::Planned { at, name, switch } => self.plan(now, at, name, switch),
             Event::CancelPlanned { name } => self.cancel_plan(&name),
+            Event::Recall { targets } => self.recall(now, &targets),
             Event::Abort { plan } => self.abort(now, plan.as_deref(), effects),
             Event::Offline { targets } => self.set_answering(&targets, false),
             Event::Online { targets } => self.set_answering(&targets, true),

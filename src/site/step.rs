@@ -48,12 +48,18 @@ impl Site {
         // Only what a pass has unsettled gives cause for another round.
         for _ in 0..MAX_ROUNDS {
             self.settle(now, effects);
+            if self.end_loans_early(now) {
+                self.settle(now, effects);
+            }
             self.launch_schedulers(effects);
             self.put_off_pools(now);
             self.stir(now, effects);
             self.review_shares(now, effects);
             let ready = self.queues.iter().filter(|q| has_work(q, now)).count();
             let left = work_budget.saturating_sub(end.examined);
+            if ready == 0 && left > 0 && self.give_loans(now, effects) {
+                continue;
+            }
             if ready == 0 || left == 0 {
                 end.more |= ready > 0;
                 break;
@@ -67,12 +73,14 @@ impl Site {
             self.run_passes(now, budget);
             self.read_passes(now, budget, &mut end, effects);
             let stirred = self.stir(now, effects) | self.review_shares(now, effects);
-            if !(self.unsettled || stirred) || end.more {
+            if end.more || !(self.unsettled || stirred || self.give_loans(now, effects)) {
                 break;
             }
         }
         self.settle(now, effects);
         self.review_shares(now, effects);
+        self.look_at_loans(now);
+        self.loans_at = self.loans_wakeup(now);
         self.ask_schedulers(now, effects);
         if self.options.check_ledger {
             self.checked += 1;
@@ -85,6 +93,8 @@ impl Site {
             self.violations.extend(found);
             let found = self.check_pool_plans(now);
             self.violations.extend(found);
+            let found = self.check_loans(now);
+            self.violations.extend(found);
             self.check_kept(now);
         }
         end
@@ -95,7 +105,8 @@ impl Site {
         if self.recovering {
             return None;
         }
-        let mut next = if self.unsettled || !self.shares.is_settled() { now } else { self.settle_at };
+        let settled = self.shares.is_settled();
+        let mut next = if self.unsettled || !settled { now } else { self.settle_at.min(self.loans_at) };
         next = next.min(self.pool_wakeup().unwrap_or(next));
         for queue in &self.queues {
             next = next.min(queue.remote_wakeup(now).unwrap_or(next));
@@ -301,7 +312,7 @@ impl Site {
         job.started = now;
         job.why = Why::Nothing;
         job.holding = index;
-        self.jobs.add_holding(Holding {
+        let index = self.jobs.add_holding(Holding {
             slot,
             queue,
             name: id,
@@ -314,6 +325,10 @@ impl Site {
             limit,
             quarantined: false,
         });
+        if self.options.check_ledger {
+            let found = self.check_start_on_loan(now, self.jobs.holding(index));
+            self.violations.extend(found);
+        }
         self.set_state(slot, JobState::Running);
         let record = self.queue_mut(queue);
         record.waiting -= 1;
@@ -398,7 +413,13 @@ impl Site {
                 effects.push(Effect::Up { queue: name(self, queue), targets: targets.clone(), epoch });
                 self.tell(now, queue, Input::Up { targets, epoch }, effects);
             }
-            Order::Moved { .. } | Order::LoanEnded { .. } => {}
+            Order::Moved { .. } => {}
+            Order::LoanEnded { targets, lender, borrower, why, .. } => effects.push(Effect::LoanEnded {
+                targets,
+                lender: name(self, lender),
+                borrower: name(self, borrower),
+                why,
+            }),
             Order::DonationStarted { targets, donor, recipient, .. } => effects.push(Effect::DonationStarted {
                 targets,
                 donor: name(self, donor),

@@ -38,7 +38,7 @@ pub fn queue_with(name: &str, nodes: &str, precedence: i32, queue_policy: QueueP
     policy.scheduler.queue_policy = queue_policy;
     let hosts: Vec<String> = set(nodes).iter().map(|t| format!("node{t}")).collect();
     let members = Members::Hosts(Hostlist::parse(&hosts.join(",")).expect("a hostlist"));
-    QueueConfig { name: name.to_owned(), members, parent: None, policy }
+    QueueConfig { name: name.to_owned(), members, parent: None, policy, lending: Default::default() }
 }
 
 pub fn config(queues: &[QueueConfig]) -> Config {

@@ -20,6 +20,11 @@ fn document(full: &str, value: &str) -> String {
         let own = needed.filter(|(key, _)| *key != name).map(|(key, value)| format!("{key} = {value}\n"));
         return format!("[queues.batch]\n[{table}]\n{}{name} = {value}\n", own.collect::<String>());
     }
+    if table == "queues.one.lend" || table == "queues.one.borrow" {
+        let needed = if table.ends_with("lend") && name != "to" { "to = ['batch']\n" } else { "" };
+        let others = "[queues.batch]\nlend.to = ['one']\n[queues.standby]\n";
+        return format!("[{table}]\n{needed}{name} = {value}\n{others}");
+    }
     let beside = match name {
         "parent" => "[queues.batch]\n",
         "queue" => "[queues.batch]\n",

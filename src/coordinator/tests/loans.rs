@@ -31,7 +31,7 @@ fn the_borrower_has_it_until_its_time() {
 #[test]
 fn it_ends_earlier_when_told() {
     let mut w = lent();
-    assert!(w.c.end_loan(at(5), TargetId(0)) && !w.c.end_loan(at(5), TargetId(0)));
+    assert!(w.c.end_loan(at(5), TargetId(0), LoanEnd::Ended) && !w.c.end_loan(at(5), TargetId(0), LoanEnd::Ended));
     assert_eq!(w.settle().owns(0), Ownership::Owned(A));
     assert_eq!(ends(&mut w), [LoanEnd::Ended]);
 }

@@ -101,6 +101,7 @@ impl Translate {
             }
             ActionKind::Drain { nodes, reason } => Ok(Deed::Drain { nodes, reason, at: planned }),
             ActionKind::Undrain { nodes } => Ok(Deed::Undrain(nodes)),
+            ActionKind::Recall { nodes } => Ok(Deed::Recall(nodes)),
             ActionKind::Fail { nodes } => Ok(Deed::Fail(nodes)),
             ActionKind::Return { nodes } => Ok(Deed::Return(nodes)),
             ActionKind::Add(addition) => {

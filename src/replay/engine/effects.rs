@@ -37,6 +37,9 @@ impl Engine<'_> {
             Effect::Down { queue, targets, .. } => self.note(b'N', &queue, &targets),
             Effect::DonationStarted { targets, donor, recipient } => {
                 self.note(b'L', &donor, &targets);
+                if self.loans.moves(&targets) {
+                    return;
+                }
                 let holders = self.running_on(&targets).into_iter().map(|s| self.workload.jobs()[s as usize].id);
                 let holders = holders.collect();
                 let wanted = self.wanted_in(&donor);
@@ -47,11 +50,24 @@ impl Engine<'_> {
                 if let Some(recipient) = &recipient {
                     self.digest.text(recipient);
                 }
+                if self.loans.moved(&targets) {
+                    return;
+                }
                 self.donations.ended(now, &targets, &recipient, started, cancelled);
             }
             Effect::SchedulerLaunch { queue, instance, provider } => self.launch_scheduler(&queue, instance, &provider),
             Effect::SchedulerTell { queue, instance, told } => self.tell_scheduler(&queue, instance, &told),
             Effect::SchedulerEnd { queue, instance } => self.programs.end(&queue, instance),
+            Effect::Lent { targets, lender, borrower, prolonged, .. } => {
+                self.note(if prolonged { b'O' } else { b'B' }, &lender, &targets);
+                self.digest.text(&borrower);
+                self.loans.lent(now, &targets, &borrower, prolonged);
+            }
+            Effect::LoanEnded { targets, lender, borrower, why } => {
+                self.note(b'E', &lender, &targets);
+                self.digest.text(&borrower);
+                self.loans.ended(now, &targets, why);
+            }
             Effect::QueueChanged { queue, what, detail } => {
                 self.services_changed(&queue, what);
                 self.digest.entry(now, b'W');

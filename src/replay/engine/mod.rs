@@ -31,6 +31,7 @@ use super::book::Book;
 use super::clock::{Clock, Due};
 use super::digest::Digest;
 use super::donations::{DonationRow, Donations};
+use super::loans::Loans;
 use super::measure::Measure;
 use super::metrics::{Capacity, Figures, Report};
 use super::observer::Observer;
@@ -232,6 +233,7 @@ pub struct Engine<'a> {
     /// Cores of each target.
     target_cores: Vec<u32>,
     donations: Donations,
+    loans: Loans,
     /// Whether it is followed how many jobs hold each target.
     track_holders: bool,
     digest: Digest,

@@ -100,6 +100,7 @@ impl<'a> Engine<'a> {
             cores: vec![0; jobs],
             target_cores,
             donations: Donations::default(),
+            loans: Default::default(),
             digest: Digest::new(),
             measure: options.measure.map(|n| Measure::new(n, jobs)),
             options,
@@ -464,10 +465,12 @@ impl<'a> Engine<'a> {
         }
         let end = if self.options.until.is_never() { self.now } else { self.options.until };
         self.donations.close(end);
+        self.loans.close(end);
         let report = Report {
             total,
             queues,
             donations: self.donations.figures(),
+            loans: self.loans.figures(),
             switches: self.donations.switches(&self.switches),
             forecast: self.measure.as_ref().map(|m| m.figures(&self.book)),
             levels: self.levels(),

@@ -36,6 +36,8 @@ pub enum Deed {
     },
     /// Nodes are undrained.
     Undrain(NodeSet),
+    /// Loans of nodes end.
+    Recall(NodeSet),
     /// Nodes fail.
     Fail(NodeSet),
     /// Nodes come back.
@@ -76,6 +78,7 @@ impl Engine<'_> {
                 self.with_targets(&nodes, |targets| Event::Drain { targets, reason, at })
             }
             Deed::Undrain(nodes) => self.with_targets(&nodes, |targets| Event::Undrain { targets }),
+            Deed::Recall(nodes) => self.with_targets(&nodes, |targets| Event::Recall { targets }),
             Deed::Remove(nodes) => self.with_targets(&nodes, |targets| Event::RemoveTargets { targets }),
             Deed::Fail(nodes) => self.resolve(&nodes).map(|targets| self.fail_targets(targets)),
             Deed::Return(nodes) => self.resolve(&nodes).map(|targets| self.return_targets(targets)),

@@ -149,6 +149,11 @@ pub enum ActionKind {
         /// Which.
         nodes: NodeSet,
     },
+    /// `recall`: `nodes` or `ranks`, whose loans end.
+    Recall {
+        /// Which.
+        nodes: NodeSet,
+    },
     /// `fail`: `nodes` or `ranks` go offline; what runs there is treated as `on-node-fail` says.
     Fail {
         /// Which.
@@ -316,6 +321,7 @@ impl ActionKind {
             | ActionKind::Abort { .. }
             | ActionKind::Service { .. }
             | ActionKind::Undrain { .. }
+            | ActionKind::Recall { .. }
             | ActionKind::Fail { .. }
             | ActionKind::Return { .. }
             | ActionKind::Add(_)
@@ -360,6 +366,7 @@ enum Verb {
     Abort,
     Drain,
     Undrain,
+    Recall,
     Fail,
     Return,
     Add,
@@ -373,7 +380,7 @@ enum Verb {
     ServiceSwap,
 }
 
-const VERBS: [(&str, Verb); 23] = [
+const VERBS: [(&str, Verb); 24] = [
     ("queue-create", Verb::QueueCreate),
     ("queue-change", Verb::QueueChange),
     ("queue-remove", Verb::QueueRemove),
@@ -386,6 +393,7 @@ const VERBS: [(&str, Verb); 23] = [
     ("abort", Verb::Abort),
     ("drain", Verb::Drain),
     ("undrain", Verb::Undrain),
+    ("recall", Verb::Recall),
     ("fail", Verb::Fail),
     ("return", Verb::Return),
     ("add", Verb::Add),
@@ -436,6 +444,7 @@ fn read_what(verb: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<ActionKind>
             ActionKind::Drain { nodes: nodes?, reason: reason? }
         }
         Verb::Undrain => ActionKind::Undrain { nodes: read_nodes(fields)? },
+        Verb::Recall => ActionKind::Recall { nodes: read_nodes(fields)? },
         Verb::Fail => ActionKind::Fail { nodes: read_nodes(fields)? },
         Verb::Return => ActionKind::Return { nodes: read_nodes(fields)? },
         Verb::Add => ActionKind::Add(read_addition(fields)?),

@@ -74,8 +74,13 @@ fn queues_of(config: &Config) -> IndexMap<String, QueueConfig> {
     let mut queues = config.queues.clone();
     if queues.is_empty() {
         let name = ANONYMOUS.to_owned();
-        let anonymous =
-            QueueConfig { name: name.clone(), members: Members::All, parent: None, policy: config.common_policy() };
+        let anonymous = QueueConfig {
+            name: name.clone(),
+            members: Members::All,
+            parent: None,
+            policy: config.common_policy(),
+            lending: Default::default(),
+        };
         queues.insert(name, anonymous);
     }
     queues

@@ -7,6 +7,8 @@
 //! end|fail|requeue|cancel ID…   free ID [TARGETS]   move ID QUEUE   relimit ID LIMIT   prioritize ID PRIORITY
 //! create|change NAME [hosts=LIST] [parent=Q] [policy=P] [precedence=N] [overlap=take] [horizon=H] [max=NODES]
 //! remove NAME [move=Q|hold|cancel]   enable|disable NAME   start NAME [take] [group=GIVEUP] [min=N] [waves=N]
+//!     [lend=QUEUE,…] [floor=N] [longest=SECONDS] [idle=SECONDS] [home=SECONDS] [cap=N] [kept=N: its own floor] [from=QUEUE,…]
+//! recall TARGETS
 //! stop NAME   release NAME   switch -NAME… +NAME…   plan NAME AT -NAME… +NAME…   unplan NAME   abort [NAME]
 //! online|offline|undrain TARGETS   drain TARGETS [AT]   add HOST   drop TARGETS   found ID QUEUE TARGETS   recovered
 //! ```
@@ -14,6 +16,7 @@
 mod calendar;
 mod jobs;
 mod ledger;
+mod lending;
 mod moves;
 mod nodes;
 mod pools;
@@ -21,7 +24,7 @@ mod queues;
 
 use super::*;
 use crate::base::{Duration, JobId, Priority, TargetId, TargetSet, Timestamp};
-use crate::config::{Config, Members, PolicyConfig, QueueConfig};
+use crate::config::{Borrow, Config, Lend, Lending, Members, PolicyConfig, QueueConfig};
 use crate::formats::count::Count;
 use crate::formats::hostlist::Hostlist;
 use crate::formats::idset::Idset;
@@ -153,6 +156,7 @@ fn parse(text: &str, site: &Site) -> Vec<Event> {
         "plan" => Event::Planned { at: secs(words[2]), name: name(), switch: switch(&words[3..]) },
         "unplan" => Event::CancelPlanned { name: name() },
         "abort" => Event::Abort { plan: words.get(1).map(ToString::to_string) },
+        "recall" => Event::Recall { targets: targets(words[1]) },
         "online" => Event::Online { targets: targets(words[1]) },
         "offline" => Event::Offline { targets: targets(words[1]) },
         "drain" => Event::Drain {
@@ -223,8 +227,24 @@ fn queue(name: &str, keys: &BTreeMap<&str, &str>) -> QueueConfig {
     }
     settings.precedence = keys.get("precedence").map_or(0, |n| n.parse().expect("a number"));
     policy.limits.job_size_max.nnodes = keys.get("max").map(|n| n.parse().expect("a number"));
+    let seconds =
+        |key: &str, default| keys.get(key).map_or(default, |n| Duration::from_secs(n.parse().expect("seconds")));
+    let names = |list: &&str| list.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let lend = keys.get("lend").map(|to| Lend {
+        floor: keys.get("floor").map_or(0, |n| n.parse().expect("a number")),
+        max_duration: seconds("longest", Duration::from_secs(1000)),
+        idle_for: seconds("idle", Duration::ZERO),
+        min_home: seconds("home", Duration::from_secs(1)),
+        ..Lend::to(names(to))
+    });
+    let borrow = Borrow {
+        from: keys.get("from").map(names),
+        cap: keys.get("cap").map(|n| n.parse().expect("a number")),
+        floor: keys.get("kept").map_or(0, |n| n.parse().expect("a number")),
+    };
+    let lending = Lending { lend, borrow };
     let members = keys.get("hosts").map_or(Members::All, |h| Members::Hosts(Hostlist::parse(h).expect("a hostlist")));
-    QueueConfig { name: name.to_owned(), members, parent: keys.get("parent").map(ToString::to_string), policy }
+    QueueConfig { name: name.to_owned(), members, parent: keys.get("parent").map(ToString::to_string), policy, lending }
 }
 
 fn mode(words: &[&str], keys: &BTreeMap<&str, &str>) -> StartMode {
@@ -295,6 +315,12 @@ pub(super) fn show(effect: &Effect) -> String {
         Effect::DonationEnded { targets, donor, recipient, started, cancelled } => {
             let how = if *cancelled { " (cancelled)" } else { "" };
             format!("donated {donor} {targets} to {} since {started}{how}", or_nobody(recipient))
+        }
+        Effect::Lent { targets, lender, borrower, until, prolonged } => {
+            format!("{} {targets} {lender} to {borrower} until {until}", if *prolonged { "prolonged" } else { "lent" })
+        }
+        Effect::LoanEnded { targets, lender, borrower, why } => {
+            format!("back {targets} {borrower} to {lender}: {why}")
         }
         Effect::QueueChanged { queue, what, detail } if detail.is_empty() => format!("{what} {queue}"),
         Effect::QueueChanged { queue, what, detail } => format!("{what} {queue}: {detail}"),
