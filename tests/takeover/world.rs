@@ -79,7 +79,7 @@ fn queue(name: &str, hosts: &str, precedence: i32) -> QueueConfig {
     let mut policy = PolicyConfig::default();
     policy.scheduler.precedence = precedence;
     let members = Members::Hosts(Hostlist::parse(hosts).expect("a hostlist"));
-    QueueConfig { name: name.to_owned(), members, parent: None, policy }
+    QueueConfig { name: name.to_owned(), members, parent: None, lending: Default::default(), policy }
 }
 
 impl World {
