@@ -6,5 +6,6 @@ fn sessions() {
         .case("tests/cmd/*.toml")
         .case("tests/cmd/*.trycmd")
         .case("docs/operate.md")
-        .case("docs/queues.md");
+        .case("docs/queues.md")
+        .case("docs/architectures.md");
 }

@@ -3,6 +3,7 @@
 use super::config_args::{ConfigCommand, LayerArgs};
 use super::exit::EXIT_STATUS;
 use crate::config::{MatchPolicy, QueuePolicy};
+use crate::replay::assembly::Architecture;
 use crate::replay::scenario::{LimitRule, PassRule};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
@@ -144,6 +145,8 @@ EXAMPLES:
     sluice replay --swf trace.swf.gz --queue-policy easy --starts starts.txt
   The same on 20 nodes of 80 cores, with perfect estimates, as JSON:
     sluice replay --swf trace.swf.gz --nodes 20 --cores-per-node 80 --limit runtime --json
+  A scenario in each of four architectures, side by side:
+    sluice replay graph-fixtures/day-night --architecture all
 
   With --swf each processor of the header's MaxProcs (else MaxNodes) is a node of its own, and a job gets as many whole
   nodes as it asks for processors; with --nodes it gets as many slots of one core, anywhere.
@@ -200,6 +203,12 @@ pub(super) struct ReplayArgs {
     #[arg(long, value_name = "TIME", value_parser = crate::formats::duration::parse)]
     pub until: Option<crate::base::Duration>,
 
+    /// How queues share the machine: nodes change the queue while they run (donation), one scheduler serves all queues
+    /// (shared), each queue has nodes of its own for good (split), several schedulers use the same nodes (managers); `all`
+    /// replays in each and compares
+    #[arg(long, value_name = "A", default_value = "donation", value_parser = architecture())]
+    pub architecture: Architectures,
+
     /// Check the invariants after every step; the first that is broken ends the replay
     #[arg(long)]
     pub check: bool,
@@ -231,6 +240,22 @@ pub(super) struct ReplayArgs {
     /// What lies over the scenario's configuration.
     #[command(flatten)]
     pub layers: LayerArgs,
+}
+
+/// One architecture, or all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Architectures {
+    /// This one
+    One(Architecture),
+    /// Each of them
+    All,
+}
+
+fn architecture() -> impl TypedValueParser<Value = Architectures> {
+    PossibleValuesParser::new(Architecture::NAMES.into_iter().chain(["all"])).try_map(|name| match name.as_str() {
+        "all" => Ok::<_, String>(Architectures::All),
+        name => name.parse().map(Architectures::One),
+    })
 }
 
 /// Which time is the limit.

@@ -5,6 +5,7 @@
 
 mod args;
 mod calendar;
+mod compare;
 mod config;
 mod config_args;
 mod diagnostic;

@@ -1,13 +1,13 @@
 //! `sluice replay`.
 
-use super::args::ReplayArgs;
+use super::args::{Architectures, ReplayArgs};
 use super::diagnostic::Failure;
 use super::exit::Exit;
 use super::progress::Progress;
 use super::summary::{Look, summary};
 use crate::base::Timestamp;
 use crate::config::SchedulerSettings;
-use crate::replay::assembly::{Finished, RunOptions, assemble};
+use crate::replay::assembly::{Architecture, Finished, RunOptions, assemble_in};
 use crate::replay::expect::{Verdict, judge};
 use crate::replay::quick::Quick;
 use crate::replay::scenario::{LimitRule, PassRule, Scenario, Workload};
@@ -25,7 +25,11 @@ pub(super) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         events: args.events.clone(),
         services: args.layers.services()?,
     };
-    let mut replay = assemble(scenario, options)?;
+    let architecture = match args.architecture {
+        Architectures::All => return super::compare::run(args, &scenario, &options),
+        Architectures::One(architecture) => architecture,
+    };
+    let mut replay = assemble_in(architecture, scenario, options)?;
     if !args.no_progress && std::io::stderr().is_terminal() {
         replay.watch(Box::new(Progress::new(replay.workload.jobs().len())));
     }
@@ -33,10 +37,9 @@ pub(super) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         replay.measure_forecast(samples);
     }
     let mut finished = replay.run()?;
-    let report = &mut finished.outcome.report;
-    report.wall_s = began.elapsed().as_secs_f64();
-    report.jobs_per_s = report.total.jobs.submitted as f64 / report.wall_s.max(f64::MIN_POSITIVE);
-    let verdicts = judge(&finished);
+    finished.outcome.report.measured(began.elapsed().as_secs_f64());
+    // What a scenario expects, it expects of donations.
+    let verdicts = if architecture == Architecture::Donation { judge(&finished) } else { Vec::new() };
     tell_warnings(&finished);
     let text = if args.json {
         let json = serde_json::to_string_pretty(&finished.outcome.report);

@@ -123,6 +123,7 @@ pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> 
         if rest > 0 {
             let _ = writeln!(text, "and {rest} more; --json has all of them");
         }
+        let _ = writeln!(text, "\nWhat queues gave\n{}", gave(finished, look));
     }
     if let Some(table) = longest_waits(finished, look) {
         let _ = writeln!(text, "\nWho waited longest\n{table}");
@@ -169,7 +170,7 @@ fn levels(finished: &Finished, look: Look) -> Table {
 }
 
 /// A length as a Flux duration of about three digits.
-fn length(seconds: f64) -> String {
+pub(super) fn length(seconds: f64) -> String {
     let (number, unit) = match seconds {
         s if s < 60.0 => (s, "s"),
         s if s < 3_600.0 => (s / 60.0, "m"),
@@ -271,13 +272,20 @@ fn donations(finished: &Finished, look: Look) -> Table {
 }
 
 fn switches(finished: &Finished, look: Look) -> Table {
-    let header = ["at", "switch", "nodes", "moved", "idle node-s", "by donor", "drained in", "asked before"];
+    let report = &finished.outcome.report;
+    let mut header =
+        vec!["at", "switch", "nodes", "moved", "idle node-s", "by donor", "drained in", "asked before", "took"];
+    // Lost work has a column where there is any.
+    let lost = report.donations.lost_target_s > 0.0;
+    if lost {
+        header.insert(5, "lost node-s");
+    }
     let mut table = look.table(&header, 4);
-    for switch in finished.outcome.report.switches.iter().take(SWITCHES) {
+    for switch in report.switches.iter().take(SWITCHES) {
         let donors = switch.donors.iter().filter(|(_, d)| d.idle_target_s > 0.0);
         let donors: Vec<String> = donors.map(|(name, d)| format!("{name} {:.0}", d.idle_target_s)).collect();
         let at = Timestamp::from_secs_f64(switch.at_s).unwrap_or_default();
-        table.add_row([
+        let mut row = vec![
             when(at, finished.epoch),
             if switch.name.is_empty() { "by command".to_owned() } else { switch.name.clone() },
             switch.targets.to_string(),
@@ -286,9 +294,30 @@ fn switches(finished: &Finished, look: Look) -> Table {
             donors.join(", "),
             if switch.open > 0 { "not yet".to_owned() } else { length(switch.drained_s) },
             switch.requested_s.map_or_else(|| "always".to_owned(), |from| length(switch.at_s - from)),
-        ]);
+            switch.took_s.map_or_else(|| "not yet".to_owned(), length),
+        ];
+        if lost {
+            row.insert(5, format!("{:.0}", switch.lost_target_s));
+        }
+        table.add_row(row);
     }
-    look.fit(table, &["by donor", "asked before"])
+    look.fit(table, &["by donor", "asked before", "drained in"])
+}
+
+/// What all switches together cost, by the queue that gave.
+fn gave(finished: &Finished, look: Look) -> Table {
+    let all = &finished.outcome.report.donations;
+    let mut table = look.table(&["queue", "nodes", "idle node-s", "lost node-s", "longest"], 1);
+    let row = |name: &str, nodes: u64, idle: f64, lost: f64, took: String| {
+        [name.to_owned(), nodes.to_string(), format!("{idle:.0}"), format!("{lost:.0}"), took]
+    };
+    for (name, donor) in &all.donors {
+        let took = donor.took_s.map_or_else(|| "not yet".to_owned(), length);
+        table.add_row(row(name, donor.targets, donor.idle_target_s, donor.lost_target_s, took));
+    }
+    let nodes = all.donors.values().map(|d| d.targets).sum();
+    table.add_row(row("all", nodes, all.drain_idle_target_s, all.lost_target_s, length(all.took_max_s)));
+    look.fit(table, &["longest"])
 }
 
 fn donation_row(finished: &Finished, row: &DonationRow, look: Look) -> Vec<String> {
@@ -368,12 +397,13 @@ fn tail(text: &mut String, finished: &Finished, verdicts: &[Verdict]) -> std::fm
     if moved.moved + moved.cancelled > 0 {
         writeln!(
             text,
-            "Donations    {} nodes moved, {} went back; on their way {} on average, {} at most; {:.0} node-seconds idle",
+            "Donations    {} nodes moved, {} went back; on their way {} on average, {} at most; {:.0} node-seconds idle, {:.0} lost",
             moved.moved,
             moved.cancelled,
             length(moved.mean_s),
             length(moved.max_s),
-            moved.drain_idle_target_s
+            moved.drain_idle_target_s,
+            moved.lost_target_s
         )?;
     }
     let loans = &report.loans;

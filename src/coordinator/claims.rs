@@ -30,6 +30,9 @@ impl Coordinator {
     pub(super) fn update_desired(&mut self) {
         self.changed = true;
         self.bump();
+        if self.common {
+            return self.desire_in_common();
+        }
         let mut rest = &self.inventory - &self.removing;
         for queue in self.queues.values_mut() {
             queue.desired.clear();

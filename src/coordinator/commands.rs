@@ -192,6 +192,12 @@ impl Coordinator {
         level: bool,
     ) -> Result<Started, StartError> {
         let queue = self.live(id).ok_or(StartError::UnknownQueue(id))?;
+        if self.common {
+            let queue = self.queue_mut(id);
+            queue.started = true;
+            let before = queue.claim.replace(Claim { take: None, max_leaving: None });
+            return Ok(if before.is_some() { Started::Resumed } else { Started::Now });
+        }
         if let Some(request) = &options.group {
             check_give_up(id, queue, request, now)?;
             if options.max_leaving.is_some() {

@@ -53,6 +53,9 @@ impl Coordinator {
         borrower: QueueId,
         until: Timestamp,
     ) -> Result<QueueId, LoanError> {
+        if self.common {
+            return Err(LoanError::NoLender(target));
+        }
         if !self.inventory().contains(target) || self.removing().contains(target) {
             return Err(LoanError::UnknownTarget(target));
         }

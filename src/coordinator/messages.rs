@@ -47,6 +47,9 @@ impl Coordinator {
     /// R8: a running job of `queue` holds a target that the queue does not own. The target goes down in its owner and
     /// in the job's queue, and is leaving the latter. Nothing happens when the queue owns or gives the target.
     pub fn found(&mut self, now: Timestamp, target: TargetId, queue: QueueId) -> Result<(), FoundError> {
+        if self.common {
+            return Ok(());
+        }
         let unknown = || FoundError::UnknownTarget { target, queue };
         let ownership = self.ownership(target).ok_or_else(unknown)?;
         if !self.queues.contains_key(&queue) {

@@ -22,6 +22,7 @@
 //! | `claims` | the order of claims; desired, wanted, blocked |
 //! | `commands` | start, stop, switch, plan; inventory and queues |
 //! | `reconcile` | the step: R1–R4, R7 |
+//! | `common` | the step where nothing is owned, to be compared with |
 //! | `messages` | ups, downs, epochs, acknowledgements, recovery; R6, R8 |
 //! | `groups` | starts that want their targets all at once |
 //! | `waves` | starts that take their targets a few at a time |
@@ -33,6 +34,7 @@
 
 mod claims;
 mod commands;
+mod common;
 mod donations;
 mod groups;
 mod loans;

@@ -7,7 +7,7 @@
 use super::state::Coordinator;
 use super::types::{Cause, Holders, Order};
 use super::windows::LOOK_AHEAD;
-use crate::base::{QueueId, TargetSet, Timestamp};
+use crate::base::{QueueId, TargetId, TargetSet, Timestamp};
 use std::collections::BTreeSet;
 
 impl Coordinator {
@@ -30,6 +30,9 @@ impl Coordinator {
     pub fn reconcile_released(&mut self, now: Timestamp, released: &TargetSet, holders: &dyn Holders) -> Vec<Order> {
         if self.recovering {
             return Vec::new();
+        }
+        if self.common {
+            return self.reconcile_in_common(now, holders);
         }
         self.unasked |= released;
         self.run_due_plans(now);
@@ -59,7 +62,7 @@ impl Coordinator {
                 break;
             }
         }
-        self.drop_removed();
+        self.drop_removed_unless(|_| false);
         self.renew_expectations(now, holders);
         self.update_watched();
         if changed {
@@ -195,8 +198,8 @@ impl Coordinator {
     }
 
     /// Targets that are removed leave the inventory from free.
-    fn drop_removed(&mut self) {
-        let targets = &self.removing & &self.free;
+    pub(super) fn drop_removed_unless(&mut self, held: impl Fn(TargetId) -> bool) {
+        let targets: TargetSet = (&self.removing & &self.free).iter().filter(|t| !held(*t)).collect();
         if targets.is_empty() {
             return;
         }
@@ -207,7 +210,7 @@ impl Coordinator {
     }
 
     /// R7: a tombstone goes after its last release.
-    fn drop_tombstones(&mut self) {
+    pub(super) fn drop_tombstones(&mut self) {
         let spent: BTreeSet<_> = self.queues.iter().filter(|(_, q)| q.is_spent()).map(|(id, _)| *id).collect();
         for queue in spent {
             self.queues.remove(&queue);
@@ -232,7 +235,7 @@ impl Coordinator {
     }
 
     /// Planned switches come into view as time passes, and change windows then.
-    fn view_plans(&mut self, now: Timestamp) {
+    pub(super) fn view_plans(&mut self, now: Timestamp) {
         let mut seen = false;
         for plan in self.plans.values_mut().filter(|p| !p.in_view && p.at <= now + LOOK_AHEAD) {
             plan.in_view = true;

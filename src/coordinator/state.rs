@@ -51,6 +51,9 @@ pub struct Coordinator {
     /// Claims, members or loans changed since the last reconcile.
     pub(super) changed: bool,
     pub(super) recovering: bool,
+    /// Targets are in common: see `common`.
+    #[serde(default)]
+    pub(super) common: bool,
 }
 
 /// One queue or tombstone.
@@ -121,6 +124,15 @@ impl Queue {
         }
     }
 
+    /// No down of these targets counts any more.
+    pub(super) fn drop_downs(&mut self, targets: &TargetSet) {
+        self.fresh_down -= targets;
+        self.awaiting.retain(|_, waiting| {
+            *waiting -= targets;
+            !waiting.is_empty()
+        });
+    }
+
     /// Whether a tombstone can go: it has nothing, and nothing waits for its answer.
     pub(super) fn is_spent(&self) -> bool {
         self.removed
@@ -187,11 +199,7 @@ impl Coordinator {
         let queue = self.queue_mut(owner);
         queue.owned |= targets;
         queue.leaving -= targets;
-        queue.fresh_down -= targets;
-        queue.awaiting.retain(|_, waiting| {
-            *waiting -= targets;
-            !waiting.is_empty()
-        });
+        queue.drop_downs(targets);
         self.forget_lingering(targets);
         for (targets, from) in [(came_back, Some(owner)), (arrived, None)] {
             if !targets.is_empty() {

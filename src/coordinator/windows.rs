@@ -83,7 +83,7 @@ impl Coordinator {
     }
 
     fn windows_in(&self, outlook: &[(TargetSet, Vec<Stretch>)], now: Timestamp, queue: QueueId) -> Windows {
-        let Some(known) = self.queues.get(&queue) else { return Windows::default() };
+        let Some(known) = self.queues.get(&queue).filter(|_| !self.common) else { return Windows::default() };
         let horizon = known.spec.horizon;
         let mut shapes: BTreeMap<Shape, TargetSet> = BTreeMap::new();
         for (targets, stretches) in outlook {

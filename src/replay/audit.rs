@@ -3,7 +3,8 @@
 //! The site checks itself against its own ledger; this knows nothing but what went in and what came out, so that a
 //! fault in the ledger shows too. It checks I1 (up in one queue, and work only where a target is up), I2 (nothing granted
 //! twice), I3 (nothing goes up while held by a job of another queue), I4 (no kill
-//! without a cancellation, and what runs keeps what it was given), I6 (the sums agree).
+//! without a cancellation, and what runs keeps what it was given), I6 (the sums agree). Where targets are in common, I1 and I3
+//! have no meaning and are left out, but that work starts only where a target is up.
 
 use super::book::Book;
 use crate::base::{FastMap, FastSet, JobId, TargetId};
@@ -27,7 +28,8 @@ struct Hold {
 
 #[derive(Clone, Debug, Default)]
 struct Cell {
-    up_in: Option<Arc<str>>,
+    /// One queue at most, unless targets are in common.
+    up_in: Vec<Arc<str>>,
     cores: u32,
     gpus: u32,
     holds: Vec<Hold>,
@@ -36,6 +38,8 @@ struct Cell {
 /// Follows a replay from outside.
 #[derive(Debug)]
 pub(crate) struct Audit {
+    /// Whether several queues may have a target up.
+    common: bool,
     cells: Vec<Cell>,
     /// The targets that each job holds, those of former runs included.
     held: FastMap<JobId, Vec<TargetId>>,
@@ -46,8 +50,9 @@ pub(crate) struct Audit {
 }
 
 impl Audit {
-    pub fn new(graph: &Graph) -> Self {
+    pub fn new(graph: &Graph, common: bool) -> Self {
         let mut audit = Self {
+            common,
             cells: Vec::new(),
             held: FastMap::default(),
             running: BTreeMap::new(),
@@ -108,10 +113,8 @@ impl Audit {
             Effect::Up { queue, targets, .. } => targets.iter().for_each(|t| self.up(queue, t)),
             Effect::Down { queue, targets, .. } => {
                 for target in targets.iter() {
-                    if let Some(cell) = self.cells.get_mut(target.index())
-                        && cell.up_in.as_ref() == Some(queue)
-                    {
-                        cell.up_in = None;
+                    if let Some(cell) = self.cells.get_mut(target.index()) {
+                        cell.up_in.retain(|up| up != queue);
                     }
                 }
             }
@@ -133,16 +136,22 @@ impl Audit {
                 .findings
                 .push((Invariant::I1, format!("target {target}, which is unknown, goes up in {queue}")));
         };
-        if let Some(other) = cell.up_in.as_ref().filter(|other| *other != queue) {
+        if let Some(other) = cell.up_in.iter().find(|other| *other != queue && !self.common) {
             let text = format!("target {target} goes up in {queue} while it is up in {other}");
             self.findings.push((Invariant::I1, text));
         }
-        let strange = cell.holds.iter().find(|h| h.up_in.as_ref().is_some_and(|other| other != queue));
+        let other = |h: &&Hold| h.up_in.as_ref().is_some_and(|other| other != queue);
+        let strange = cell.holds.iter().find(other).filter(|_| !self.common);
         if let Some(hold) = strange {
             let text = format!("target {target} goes up in {queue} while job {} of another queue holds it", hold.job);
             self.findings.push((Invariant::I3, text));
         }
-        cell.up_in = Some(queue.clone());
+        if !self.common {
+            cell.up_in.clear();
+        }
+        if !cell.up_in.contains(queue) {
+            cell.up_in.push(queue.clone());
+        }
     }
 
     fn grant(&mut self, job: JobId, selection: &Selection) {
@@ -152,7 +161,7 @@ impl Audit {
                 self.findings.push((Invariant::I2, format!("job {job} gets target {target}, which is unknown")));
                 continue;
             };
-            if cell.up_in.is_none() {
+            if cell.up_in.is_empty() {
                 self.findings.push((Invariant::I1, format!("job {job} starts on target {target}, which is down")));
             }
             if let Some(other) = cell.holds.iter().find(|h| overlap(&h.extent, &share.extent)) {
@@ -164,7 +173,7 @@ impl Audit {
             {
                 self.findings.push((Invariant::I2, format!("job {job} gets more of target {target} than there is")));
             }
-            let up_in = cell.up_in.clone();
+            let up_in = cell.up_in.first().cloned();
             cell.holds.push(Hold { job, up_in, extent: share.extent.clone() });
         }
         self.held.entry(job).or_default().extend(selection.targets());
@@ -231,7 +240,7 @@ mod tests {
 
     fn audit() -> (Audit, Graph) {
         let graph = Graph::uniform(3, 4, 0).unwrap();
-        (Audit::new(&graph), graph)
+        (Audit::new(&graph, false), graph)
     }
 
     fn up(queue: &str, target: u32) -> Effect {

@@ -7,11 +7,17 @@
 //! calendar, a group that gathers), and only since a job waits in the donor that still does, on as
 //! many targets as such jobs ask for: they could have used them, had they not had to end in time.
 //!
-//! Rows that began at one instant are one *switch*: see [`SwitchFigures`].
+//! *Lost work* is what moving costs in work to be done again: of each job that is killed without anybody having cancelled
+//! it while it holds a target on its way, all its targets times how long it ran. It stands with the first of its targets'
+//! moves, and only there.
+//!
+//! Rows that began at one instant are one *switch*: see [`SwitchFigures`]. What a switch and a queue cost is added up from the
+//! rows alone, so that nothing is counted in two ways.
 
 use super::metrics::{DonationFigures, DonorFigures, SwitchFigures};
 use crate::base::{Duration, FastMap, JobId, TargetId, TargetSet, Timestamp};
 use crate::matcher::Selection;
+use indexmap::IndexMap;
 use std::sync::Arc;
 
 /// Targets that left a queue together.
@@ -23,6 +29,8 @@ pub struct DonationRow {
     pub requested: Timestamp,
     /// How long they were empty for it, added up; of those on their way up to the end of the replay.
     pub idle: Duration,
+    /// Work of jobs that were preempted for it: targets times how long they ran.
+    pub lost: Duration,
     /// From which queue.
     pub donor: Arc<str>,
     /// To which queue, as last known; `None`: to nobody.
@@ -46,6 +54,32 @@ impl DonationRow {
     pub fn open(&self) -> u32 {
         (self.targets.len() as u32).saturating_sub(self.moved + self.cancelled + self.freed)
     }
+
+    /// From when it was asked for, of the calendar's from its beginning, to the last target; `None` while some are on
+    /// their way.
+    pub fn took(&self) -> Option<Duration> {
+        let from = if self.requested > Timestamp::MIN { self.requested } else { self.started };
+        self.last.filter(|_| self.open() == 0).map(|last| last.since(from))
+    }
+
+    /// Adds what it cost to what its donor gave before; `first`: there was nothing before.
+    fn add_to(&self, donor: &mut DonorFigures, first: bool) {
+        donor.targets += self.targets.len() as u64;
+        donor.idle_target_s += self.idle.secs_f64();
+        donor.lost_target_s += self.lost.secs_f64();
+        let took = self.took().map(Duration::secs_f64);
+        donor.took_s = if first { took } else { donor.took_s.zip(took).map(|(a, b)| a.max(b)) };
+    }
+}
+
+/// What donors gave, by name, in the order in which they first did.
+fn by_donor<'a>(rows: impl Iterator<Item = &'a DonationRow>) -> IndexMap<String, DonorFigures> {
+    let mut donors: IndexMap<String, DonorFigures> = IndexMap::new();
+    for row in rows {
+        let first = !donors.contains_key(&*row.donor);
+        row.add_to(donors.entry(row.donor.to_string()).or_default(), first);
+    }
+    donors
 }
 
 /// One target on its way.
@@ -165,6 +199,7 @@ impl Donations {
                     started: now,
                     requested,
                     idle: Duration::ZERO,
+                    lost: Duration::ZERO,
                     donor: donor.clone(),
                     recipient: recipient.clone(),
                     targets: targets.clone(),
@@ -223,6 +258,15 @@ impl Donations {
         }
     }
 
+    /// A running job is killed that nobody cancelled: what it did since it started is lost.
+    pub fn preempted(&mut self, now: Timestamp, selection: &Selection, started: Timestamp) {
+        let row = selection.targets().filter_map(|t| self.leaving.get(&t)).map(|leaving| leaving.row).min();
+        let Some(row) = row.and_then(|row| self.rows.get_mut(row)) else { return };
+        let targets = i64::try_from(selection.shares.len()).unwrap_or(i64::MAX);
+        let lost = now.since(started).micros().saturating_mul(targets);
+        row.lost = row.lost + Duration::from_micros(lost);
+    }
+
     /// All rows, by time.
     pub fn rows(&self) -> &[DonationRow] {
         &self.rows
@@ -239,54 +283,53 @@ impl Donations {
 
     /// What each switch cost, by time; `names`: those of planned switches, with their instants.
     pub fn switches(&self, names: &[(Timestamp, String, Option<String>)]) -> Vec<SwitchFigures> {
-        let mut switches: Vec<(Timestamp, SwitchFigures)> = Vec::new();
-        for row in &self.rows {
-            if switches.last().is_none_or(|(at, _)| *at != row.started) {
-                let named = names.iter().filter(|(at, _, refused)| *at == row.started && refused.is_none());
-                let name = named.map(|(_, name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
-                switches
-                    .push((row.started, SwitchFigures { at_s: row.started.secs_f64(), name, ..Default::default() }));
-            }
-            let Some((_, switch)) = switches.last_mut() else { continue };
-            let idle = row.idle.secs_f64();
-            switch.targets += row.targets.len() as u64;
-            switch.moved += u64::from(row.moved);
-            switch.cancelled += u64::from(row.cancelled);
-            switch.open += u64::from(row.open());
-            switch.idle_target_s += idle;
-            if row.requested > Timestamp::MIN {
-                switch.requested_s = Some(switch.requested_s.unwrap_or(f64::INFINITY).min(row.requested.secs_f64()));
-            }
-            if let Some(last) = row.last {
-                switch.drained_s = switch.drained_s.max(last.since(row.started).secs_f64());
-            }
-            let donor = switch.donors.entry(row.donor.to_string()).or_default();
-            donor.targets += row.targets.len() as u64;
-            donor.idle_target_s += idle;
-        }
-        for (_, switch) in &mut switches {
-            switch.took_s = switch.requested_s.map(|from| switch.at_s - from + switch.drained_s);
-        }
-        switches.into_iter().map(|(_, switch)| switch).collect()
+        // A switch is done when all of it is, and was asked for with the first of it.
+        self.rows.chunk_by(|a, b| a.started == b.started).map(|rows| switch(rows, names)).collect()
     }
 
     /// The figures, once [closed](Self::close).
     pub fn figures(&self) -> DonationFigures {
-        let idle: Duration = self.rows.iter().fold(Duration::ZERO, |sum, row| sum + row.idle);
-        let mut donors: indexmap::IndexMap<String, DonorFigures> = indexmap::IndexMap::new();
-        for row in &self.rows {
-            let donor = donors.entry(row.donor.to_string()).or_default();
-            donor.targets += row.targets.len() as u64;
-            donor.idle_target_s += row.idle.secs_f64();
-        }
+        let sum = |of: fn(&DonationRow) -> Duration| {
+            self.rows.iter().fold(Duration::ZERO, |sum, row| sum + of(row)).secs_f64()
+        };
+        let switches = self.rows.chunk_by(|a, b| a.started == b.started);
+        let took: Vec<f64> = switches.filter_map(|rows| switch(rows, &[]).took_s).collect();
         DonationFigures {
-            donors,
+            donors: by_donor(self.rows.iter()),
             moved: self.moved,
             cancelled: self.cancelled,
             mean_s: if self.moved == 0 { 0.0 } else { self.total.secs_f64() / self.moved as f64 },
             max_s: self.longest.secs_f64(),
-            drain_idle_target_s: idle.secs_f64(),
+            drain_idle_target_s: sum(|row| row.idle),
+            lost_target_s: sum(|row| row.lost),
+            took_mean_s: if took.is_empty() { 0.0 } else { took.iter().sum::<f64>() / took.len() as f64 },
+            took_max_s: took.into_iter().fold(0.0, f64::max),
         }
+    }
+}
+
+/// What the rows that began at one instant cost together.
+fn switch(rows: &[DonationRow], names: &[(Timestamp, String, Option<String>)]) -> SwitchFigures {
+    let started = rows[0].started;
+    let named = names.iter().filter(|(at, _, refused)| *at == started && refused.is_none());
+    let sum = |of: fn(&DonationRow) -> u64| rows.iter().map(of).sum::<u64>();
+    let time = |of: fn(&DonationRow) -> Duration| rows.iter().map(|row| of(row).secs_f64()).sum::<f64>();
+    let requested = rows.iter().map(|row| row.requested).filter(|at| *at > Timestamp::MIN).min();
+    let last = rows.iter().filter_map(|row| row.last).max();
+    let done = last.filter(|_| rows.iter().all(|row| row.open() == 0));
+    SwitchFigures {
+        at_s: started.secs_f64(),
+        name: named.map(|(_, name, _)| name.as_str()).collect::<Vec<_>>().join(", "),
+        requested_s: requested.map(Timestamp::secs_f64),
+        targets: sum(|row| row.targets.len() as u64),
+        moved: sum(|row| u64::from(row.moved)),
+        cancelled: sum(|row| u64::from(row.cancelled)),
+        open: sum(|row| u64::from(row.open())),
+        idle_target_s: time(|row| row.idle),
+        lost_target_s: time(|row| row.lost),
+        drained_s: last.map_or(0.0, |last| last.since(started).secs_f64()),
+        took_s: done.map(|last| last.since(requested.unwrap_or(started)).secs_f64()),
+        donors: by_donor(rows.iter()),
     }
 }
 
@@ -335,9 +378,61 @@ mod tests {
             assert_eq!((switches.len(), switches[0].name.as_str()), (1, "move"));
             assert_eq!((switches[0].requested_s, switches[0].took_s), (Some(30.0), Some(70.0)));
             assert_eq!(switches[0].donors["batch"].idle_target_s, figures.drain_idle_target_s);
+            assert_eq!((switches[0].donors["batch"].took_s, figures.took_mean_s), (Some(70.0), 70.0));
             figures.drain_idle_target_s
         };
         // Target 0 since the announcement, target 1 since its release; both since the job waits that waits still.
         assert_eq!((idle(Some((0, 5))), idle(Some((90, 5))), idle(Some((0, 1))), idle(None)), (110.0, 20.0, 70.0, 0.0));
+    }
+
+    #[test]
+    fn each_switch_and_each_queue_has_its_cost() {
+        let secs = Timestamp::from_secs;
+        let (batch, debug, dat): (Arc<str>, Arc<str>, Option<Arc<str>>) =
+            ("batch".into(), "debug".into(), Some("dat".into()));
+        let set = TargetSet::from_range;
+        let mut d = Donations::default();
+        // Jobs on 0, 1 and on 2; 3 is empty, and 4 and 5 are not asked for.
+        let (wide, narrow) = (Selection::whole([0, 1, 4].map(TargetId), 1), Selection::whole([TargetId(2)], 1));
+        d.hold(&wide);
+        d.hold(&narrow);
+        // At 100, by command: 0, 1 and 3 of batch, 2 of debug.
+        d.started(secs(100), &set(0..2), (&batch, None), &dat, vec![JobId(1)]);
+        d.started(secs(100), &set(3..4), (&batch, None), &dat, vec![]);
+        d.started(secs(100), &set(2..3), (&debug, None), &dat, vec![JobId(2)]);
+        d.ended(secs(100), &set(3..4), &dat, secs(100), false);
+        // The wide job, which runs since 40, is killed at 130: 3 targets for 90 s. A kill of a job elsewhere costs no switch.
+        d.preempted(secs(130), &wide, secs(40));
+        d.preempted(secs(130), &Selection::whole([TargetId(5)], 1), secs(0));
+        for target in [0, 1, 4].map(TargetId) {
+            d.release(secs(130), target);
+        }
+        d.ended(secs(135), &set(0..2), &dat, secs(100), false);
+        d.release(secs(160), TargetId(2));
+        d.ended(secs(160), &set(2..3), &dat, secs(100), false);
+        // At 200, asked for at 150: 5 of debug, on its way at the end.
+        d.announce(secs(150), secs(200));
+        d.started(secs(200), &set(5..6), (&debug, None), &dat, vec![]);
+        d.close(secs(230));
+        let donor = |targets, idle_target_s, lost_target_s, took_s| DonorFigures {
+            targets,
+            idle_target_s,
+            lost_target_s,
+            took_s,
+        };
+        let switches = d.switches(&[]);
+        let [first, second] = switches.as_slice() else { panic!("two switches, found {switches:?}") };
+        // 5 s on each of two targets of batch; the last target came 60 s after the command.
+        assert_eq!((first.targets, first.moved, first.idle_target_s, first.lost_target_s), (4, 4, 10.0, 270.0));
+        assert_eq!((first.drained_s, first.took_s), (60.0, Some(60.0)));
+        assert_eq!(first.donors["batch"], donor(3, 10.0, 270.0, Some(35.0)));
+        assert_eq!(first.donors["debug"], donor(1, 0.0, 0.0, Some(60.0)));
+        // 30 s on one target, which has not come.
+        assert_eq!((second.requested_s, second.idle_target_s, second.took_s), (Some(150.0), 30.0, None));
+        let all = d.figures();
+        assert_eq!((all.drain_idle_target_s, all.lost_target_s), (40.0, 270.0));
+        assert_eq!((all.took_mean_s, all.took_max_s), (60.0, 60.0));
+        assert_eq!(all.donors["batch"], donor(3, 10.0, 270.0, Some(35.0)));
+        assert_eq!(all.donors["debug"], donor(2, 30.0, 0.0, None));
     }
 }

@@ -6,7 +6,7 @@
 //! the core-time of the machine within the makespan; a target without cores counts as one core. A queue's utilization
 //! has the machine as its denominator too, so that the queues' add up to the whole; its makespan is that of its own
 //! jobs. All jobs count; nothing is cut at either end. The median is the mean of the middle two where there are two;
-//! p95 is the smallest wait that is not exceeded by 95 % of the jobs.
+//! p90 and p95 are the smallest waits that are not exceeded by 90 and 95 % of the jobs.
 
 use super::book::{Book, JobState, NO_QUEUE};
 use super::measure::ForecastFigures;
@@ -64,6 +64,8 @@ pub struct Waits {
     pub mean: f64,
     /// Middle.
     pub median: f64,
+    /// 90th percentile.
+    pub p90: f64,
     /// 95th percentile.
     pub p95: f64,
     /// Longest.
@@ -101,6 +103,11 @@ pub struct DonorFigures {
     pub targets: u64,
     /// For how long they were empty for it, in target-seconds.
     pub idle_target_s: f64,
+    /// What jobs had done that were preempted for it, in target-seconds.
+    pub lost_target_s: f64,
+    /// From when they were asked for to the last of them that arrived or went back, in seconds; over several switches the
+    /// longest. Of the calendar's it counts from the instant of the switch. None: some are on their way at the end.
+    pub took_s: Option<f64>,
 }
 
 /// What one switch cost: the targets that began to leave at one instant.
@@ -122,9 +129,13 @@ pub struct SwitchFigures {
     pub open: u64,
     /// For how long targets were empty for it, in target-seconds.
     pub idle_target_s: f64,
+    /// What jobs had done that were preempted for it, in target-seconds: all targets of such a job, from its start to its
+    /// end.
+    pub lost_target_s: f64,
     /// From its instant to the last target that arrived or went back, in seconds.
     pub drained_s: f64,
-    /// From when it was asked for to that, in seconds.
+    /// From when it was asked for to that, in seconds; of the calendar's from its instant. None: some are on their way at
+    /// the end.
     pub took_s: Option<f64>,
     /// The same by donor.
     pub donors: IndexMap<String, DonorFigures>,
@@ -144,7 +155,14 @@ pub struct DonationFigures {
     /// Target-seconds for which moving kept targets empty: from the last release to the arrival, before the move from its
     /// announcement on and only while jobs of the donor waited.
     pub drain_idle_target_s: f64,
-    /// The same by donor.
+    /// What jobs had done that were preempted to move targets, in target-seconds.
+    pub lost_target_s: f64,
+    /// Mean time of a switch from when it was asked for to its last target, over the switches that came to an end, in
+    /// seconds.
+    pub took_mean_s: f64,
+    /// Longest such time, in seconds.
+    pub took_max_s: f64,
+    /// The same by donor, of all switches.
     pub donors: IndexMap<String, DonorFigures>,
 }
 
@@ -204,6 +222,19 @@ pub struct InvariantFigures {
     pub violated: u64,
 }
 
+/// The real time that scheduling took, where it was taken: it stands in reports alone, no decision knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct SchedulingFigures {
+    /// How often the schedulers were called.
+    pub steps: u64,
+    /// All of it, in seconds: ownership, passes, and what follows from them.
+    pub total_s: f64,
+    /// The same divided by the number of passes, in microseconds.
+    pub per_pass_us: f64,
+    /// The longest call, in milliseconds.
+    pub step_max_ms: f64,
+}
+
 /// The result of a replay; its fields are the keys of `--json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
@@ -226,6 +257,9 @@ pub struct Report {
     pub levels: Vec<LevelFigures>,
     /// Scheduling passes, over all queues and instants.
     pub passes: u64,
+    /// How long they took, if it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<SchedulingFigures>,
     /// Checks of the invariants.
     pub invariants: InvariantFigures,
     /// Digest of all decisions, 16 hexadecimal digits.
@@ -234,6 +268,14 @@ pub struct Report {
     pub wall_s: f64,
     /// Submitted jobs per second of real time.
     pub jobs_per_s: f64,
+}
+
+impl Report {
+    /// Takes over how long the replay took in real time, in seconds.
+    pub fn measured(&mut self, wall_s: f64) {
+        self.wall_s = wall_s;
+        self.jobs_per_s = self.total.jobs.submitted as f64 / wall_s.max(f64::MIN_POSITIVE);
+    }
 }
 
 /// What the machine offered.
@@ -315,8 +357,9 @@ fn waits(micros: &mut [i64]) -> Waits {
     let sum: i128 = micros.iter().map(|w| i128::from(*w)).sum();
     let mut nth = |k: usize| *micros.select_nth_unstable(k).1;
     let median = (secs(nth((n - 1) / 2)) + secs(nth(n / 2))) / 2.0;
+    let p90 = secs(nth((n * 90).div_ceil(100) - 1));
     let p95 = secs(nth((n * 95).div_ceil(100) - 1));
-    Waits { mean: sum as f64 / n as f64 / 1e6, median, p95, max: secs(nth(n - 1)) }
+    Waits { mean: sum as f64 / n as f64 / 1e6, median, p90, p95, max: secs(nth(n - 1)) }
 }
 
 /// The first submission and the last end, over all submitted jobs.
@@ -369,9 +412,9 @@ mod tests {
     fn quantiles_of_small_sets() {
         let of = |secs: &[i64]| waits(&mut secs.iter().map(|s| s * 1_000_000).collect::<Vec<_>>());
         assert_eq!(of(&[]), Waits::default());
-        assert_eq!(of(&[7]), Waits { mean: 7.0, median: 7.0, p95: 7.0, max: 7.0 });
+        assert_eq!(of(&[7]), Waits { mean: 7.0, median: 7.0, p90: 7.0, p95: 7.0, max: 7.0 });
         let twenty: Vec<i64> = (1..=20).rev().collect();
-        assert_eq!(of(&twenty), Waits { mean: 10.5, median: 10.5, p95: 19.0, max: 20.0 });
+        assert_eq!(of(&twenty), Waits { mean: 10.5, median: 10.5, p90: 18.0, p95: 19.0, max: 20.0 });
     }
 
     #[test]

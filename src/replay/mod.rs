@@ -29,6 +29,7 @@ pub mod words;
 
 pub mod assembly;
 pub mod change;
+pub mod compare;
 pub mod expect;
 pub mod programs;
 pub mod quick;

@@ -34,15 +34,16 @@ fn one_owner(site: &Site, found: &mut Vec<Violation>) {
     let mut up_in: FastMap<TargetId, QueueId> = FastMap::default();
     for queue in &site.queues {
         let Some(scheduler) = &queue.scheduler else { continue };
+        let common = site.coordinator.is_common();
         for target in scheduler.up().iter() {
-            if let Some(other) = up_in.insert(target, queue.id) {
+            if let Some(other) = up_in.insert(target, queue.id).filter(|_| !common) {
                 push(found, Invariant::I1, format!("target {target} is up in queue ids {other} and {}", queue.id));
             }
-            if site.ledger.up_in(target) != Some(queue.id) {
+            if !site.ledger.is_up(target, queue.id) {
                 let text = format!("target {target} is up in the scheduler of queue {}, not in the ledger", queue.name);
                 push(found, Invariant::I1, text);
             }
-            if site.coordinator.ownership(target) != Some(Ownership::Owned(queue.id)) {
+            if !common && site.coordinator.ownership(target) != Some(Ownership::Owned(queue.id)) {
                 push(found, Invariant::I1, format!("target {target} is up in queue {}, not its owner", queue.name));
             }
         }
@@ -144,7 +145,8 @@ fn free_before_up(site: &Site, found: &mut Vec<Violation>) {
     }
 }
 
-/// I5: every target of the inventory is owned by one queue, leaves one queue, or is free.
+/// I5: every target of the inventory is owned by one queue, leaves one queue, or is free. Where targets are in common,
+/// several may own it.
 fn conservation(site: &Site, found: &mut Vec<Violation>) {
     let mut seen = site.coordinator.free().clone();
     let mut count = seen.len();
@@ -155,7 +157,7 @@ fn conservation(site: &Site, found: &mut Vec<Violation>) {
         }
     }
     let inventory = site.coordinator.inventory();
-    if count != seen.len() || seen != *inventory {
+    if (count != seen.len() && !site.coordinator.is_common()) || seen != *inventory {
         let text = format!("{count} ownership entries for targets {seen}, the inventory is {inventory}");
         push(found, Invariant::I5, text);
     }
@@ -199,7 +201,8 @@ fn parked(queue: &Queue) -> bool {
     queue.parent.is_some() && queue.is_live() && !queue.started
 }
 
-/// I6 and I2: each scheduler waits for and runs exactly what the site says.
+/// I6 and I2: each scheduler waits for and runs exactly what the site says. Where targets are in common, it also knows what
+/// jobs of others hold of the targets that its queue covers.
 fn schedulers_agree(site: &Site, found: &mut Vec<Violation>) {
     let mut waiting: FastMap<JobId, QueueId> = FastMap::default();
     for queue in &site.queues {
@@ -224,16 +227,25 @@ fn schedulers_agree(site: &Site, found: &mut Vec<Violation>) {
         let mut known: FastMap<JobId, (&crate::matcher::Selection, &TargetSet)> = FastMap::default();
         let mine: Vec<_> = site.jobs.holdings().filter(|(_, h)| h.queue == queue.id).map(|(_, h)| h).collect();
         known.extend(mine.iter().filter(|h| !h.quarantined).map(|h| (h.name, (&*h.selection, &h.freed))));
+        let mut others: FastMap<JobId, (&crate::matcher::Selection, &TargetSet)> = FastMap::default();
+        if site.coordinator.is_common() {
+            let elsewhere = site.jobs.holdings().filter(|(_, h)| h.queue != queue.id && !h.quarantined);
+            others.extend(elsewhere.map(|(_, h)| (h.name, (&*h.selection, &h.freed))));
+        }
         if mine.len() as u32 != queue.holdings {
             push(found, Invariant::I6, format!("queue {} has {} holdings on record", queue.name, queue.holdings));
         }
         for run in scheduler.running() {
-            if known.remove(&run.job.id) != Some((&*run.selection, &run.freed)) {
+            let said = known.remove(&run.job.id).or_else(|| others.remove(&run.job.id));
+            if said != Some((&*run.selection, &run.freed)) {
                 let text = format!("the scheduler of queue {} runs job {} otherwise", queue.name, run.job.id);
                 push(found, Invariant::I2, text);
             }
         }
-        for job in known.keys() {
+        let covered = |(selection, freed): &(&crate::matcher::Selection, &TargetSet)| {
+            selection.targets().any(|t| queue.members.contains(t) && !freed.contains(t))
+        };
+        for job in known.keys().chain(others.iter().filter(|(_, holds)| covered(holds)).map(|(job, _)| job)) {
             let text = format!("the scheduler of queue {} does not know that job {job} holds targets", queue.name);
             push(found, Invariant::I2, text);
         }

@@ -87,7 +87,7 @@ impl Site {
         let serves = |t: &TargetId| {
             let size = super::state::size_of(&self.graph, *t);
             queue.members.contains(*t)
-                && self.ledger.up_in(*t) == Some(queue.id)
+                && self.ledger.is_up(*t, queue.id)
                 && !self.ledger.is_held(*t)
                 && (size.cores >= at_least.cores && size.gpus >= at_least.gpus)
                 && allowed.as_ref().is_none_or(|a| a.contains(*t))
@@ -118,7 +118,7 @@ impl Site {
                 continue;
             }
             let bounded = !queue.windows.timelines.is_empty();
-            let counts = |t: TargetId| bounded || self.ledger.up_in(t) == Some(queue.id);
+            let counts = |t: TargetId| bounded || self.ledger.is_up(t, queue.id);
             let mut wanted = 0;
             for run in scheduler.running() {
                 let whole = run.selection.shares.iter().filter(|s| s.extent == Extent::Whole).map(|s| s.target);

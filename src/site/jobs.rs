@@ -117,6 +117,8 @@ impl Site {
         let job = self.jobs.job_mut(slot);
         let Some(request) = job.request.clone() else { return };
         job.in_scheduler = true;
+        let queue = job.queue;
+        let request = self.confine(queue, request);
         let job = self.jobs.job(slot);
         let (home, priority) = (job.home, self.order_priority(job));
         let alloc = JobRequest { id: job.id, priority, submitted: job.in_order_from(), limit: job.limit, request };
@@ -213,7 +215,9 @@ impl Site {
                 self.jobs.holding_mut(held).limit = limit;
                 self.unsettled = true;
             }
-            self.tell(now, home, Input::Expiration { job: id, limit }, effects);
+            let input = Input::Expiration { job: id, limit };
+            self.tell_others(now, home, &input, effects);
+            self.tell(now, home, input, effects);
             if held != NO_HOLDING {
                 let end = self.jobs.holding(held).planned_end();
                 self.end_pools_at(held, end);
@@ -335,8 +339,7 @@ impl Site {
             return;
         }
         let request = holding.request.clone();
-        let runs = self.queue(holding.queue).scheduler.iter().flat_map(|s| s.running());
-        let overruns = runs.filter(|r| r.job.id == id).map(|r| r.overruns).next().unwrap_or(0);
+        let overruns = self.overruns(holding.queue, id);
         let hello = HelloJob {
             job: JobRequest { id: holding.name, priority, submitted, limit: holding.limit, request },
             selection: holding.selection.clone(),
@@ -345,8 +348,11 @@ impl Site {
             overruns,
         };
         let queue = holding.queue;
-        self.tell(now, queue, Input::Free { job: id, freed: Freed::Rest, last: true }, effects);
+        let free = Input::Free { job: id, freed: Freed::Rest, last: true };
+        self.tell_others(now, queue, &free, effects);
+        self.tell(now, queue, free, effects);
         self.tell(now, queue, Input::Hello(Box::new(hello)), effects);
+        self.introduce(now, index, overruns, effects);
     }
 
     pub(super) fn free(
@@ -450,10 +456,13 @@ impl Site {
             }
         }
         self.unsettled |= std::mem::take(&mut self.ledger.watched_release);
-        self.tell(now, queue, Input::Free { job: name, freed: Freed::Targets(targets), last: false }, effects);
+        let free = Input::Free { job: name, freed: Freed::Targets(targets), last: false };
+        self.tell_others(now, queue, &free, effects);
+        self.tell(now, queue, free, effects);
     }
 
     fn after_release(&mut self, now: Timestamp, queue: QueueId, free: Input, effects: &mut Vec<Effect>) {
+        self.tell_others(now, queue, &free, effects);
         self.tell(now, queue, free, effects);
         let queue = self.queue_mut(queue);
         queue.holdings -= 1;

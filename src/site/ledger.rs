@@ -72,6 +72,8 @@ struct PoolCell {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
     cells: Vec<Cell>,
+    /// Where targets are in common, what is up in each queue; a target's cell then says nothing of it.
+    common: Option<Vec<TargetSet>>,
     sizes: Vec<Size>,
     shared: Vec<Option<Box<Shared>>>,
     /// Holdings that could not be placed, beside whatever else is on the target. Empty but after a bad restart.
@@ -100,9 +102,19 @@ impl Ledger {
         self.sizes[target.index()] = size;
     }
 
+    /// Targets are in common from now on: several queues may have one up (no I1), and grants have no order among queues.
+    pub fn set_common(&mut self) {
+        self.common = Some(Vec::new());
+    }
+
     /// Notes that targets take work in a queue.
     pub fn up(&mut self, targets: &TargetSet, queue: QueueId, epoch: Epoch) -> Result<(), Violation> {
         let mut fault = None;
+        if let Some(common) = &mut self.common {
+            common.resize(common.len().max(queue.index() + 1), TargetSet::new());
+            common[queue.index()] |= targets;
+            return Ok(());
+        }
         for target in targets.iter() {
             let Some(cell) = self.cells.get_mut(target.index()) else {
                 fault = Some(Violation::new(Invariant::I1, format!("target {target}, which is unknown, goes up")));
@@ -119,6 +131,10 @@ impl Ledger {
 
     /// Notes that targets take no new work in a queue. A down in a queue where they are not up changes the stamp only.
     pub fn down(&mut self, targets: &TargetSet, queue: QueueId, epoch: Epoch) {
+        if let Some(common) = &mut self.common {
+            common.iter_mut().skip(queue.index()).take(1).for_each(|up| *up -= targets);
+            return;
+        }
         for target in targets.iter() {
             if let Some(cell) = self.cells.get_mut(target.index()) {
                 if cell.up_in == queue.0 {
@@ -219,17 +235,16 @@ impl Ledger {
             let target = share.target;
             let ordered = previous.is_none_or(|p| p < target);
             previous = Some(target);
+            let up = by.is_none_or(|(queue, epoch)| self.takes(target, queue, epoch));
             let sound = match self.cells.get_mut(target.index()) {
-                Some(cell) if ordered && by.is_none_or(|(q, e)| cell.up_in == q.0 && cell.epoch <= e) => {
-                    match &share.extent {
-                        Extent::Whole if cell.holder == FREE => {
-                            cell.holder = holding;
-                            true
-                        }
-                        Extent::Whole => false,
-                        Extent::Part(part) => self.enter_part(holding, target, part),
+                Some(cell) if ordered && up => match &share.extent {
+                    Extent::Whole if cell.holder == FREE => {
+                        cell.holder = holding;
+                        true
                     }
-                }
+                    Extent::Whole => false,
+                    Extent::Part(part) => self.enter_part(holding, target, part),
+                },
                 Some(_) | None => false,
             };
             if !sound {
@@ -272,11 +287,11 @@ impl Ledger {
             return Violation::new(Invariant::I2, format!("target {target} stands out of order in a grant"));
         }
         if let Some((queue, epoch)) = by {
-            if cell.up_in != queue.0 {
+            if !self.is_up(target, queue) {
                 let text = format!("target {target} is granted in queue id {queue}, where it is not up");
                 return Violation::new(Invariant::I1, text);
             }
-            if cell.epoch > epoch {
+            if !self.takes(target, queue, epoch) {
                 let text = format!("target {target} is granted with epoch {epoch}, but its newest is {}", cell.epoch);
                 return Violation::new(Invariant::I1, text);
             }
@@ -345,7 +360,24 @@ impl Ledger {
         holders
     }
 
-    /// The queue in which a target is up.
+    /// Whether a target is up in a queue.
+    pub fn is_up(&self, target: TargetId, queue: QueueId) -> bool {
+        match &self.common {
+            Some(common) => common.get(queue.index()).is_some_and(|up| up.contains(target)),
+            None => self.up_in(target) == Some(queue),
+        }
+    }
+
+    /// Whether a grant of a target in a queue, as of the up or down that its scheduler knew last, is not outdated.
+    fn takes(&self, target: TargetId, queue: QueueId, epoch: Epoch) -> bool {
+        let current = |cell: &Cell| cell.up_in == queue.0 && cell.epoch <= epoch;
+        match &self.common {
+            Some(_) => self.is_up(target, queue),
+            None => self.cells.get(target.index()).is_some_and(current),
+        }
+    }
+
+    /// The queue in which a target is up; unknown where targets are in common.
     pub fn up_in(&self, target: TargetId) -> Option<QueueId> {
         self.cells.get(target.index()).and_then(|c| (c.up_in != NOWHERE).then_some(QueueId(c.up_in)))
     }

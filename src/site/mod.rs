@@ -22,6 +22,8 @@ mod nodes;
 mod timetable;
 mod undo;
 
+mod common;
+mod confine;
 mod lending;
 mod pools;
 mod remote;

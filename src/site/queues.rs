@@ -65,6 +65,8 @@ impl Site {
         self.names.insert(name.clone(), id);
         self.queues.push(queue);
         self.acquire(now, id, effects);
+        self.meet_holdings(now, id, effects);
+        self.renew_confines(now, id, effects);
         self.calendar_has_new();
         (self.unsettled, self.windows_stale) = (true, true);
         effects.push(Effect::QueueChanged { queue: name, what: "created", detail: String::new() });
@@ -110,7 +112,7 @@ impl Site {
     }
 
     /// The targets that a queue covers, as the inventory stands.
-    fn members(&self, config: &QueueConfig) -> TargetSet {
+    pub(super) fn members(&self, config: &QueueConfig) -> TargetSet {
         match &config.members {
             Members::All => self.graph.targets().clone(),
             Members::Hosts(hosts) => {
@@ -133,7 +135,7 @@ impl Site {
     pub(super) fn renew_members(&mut self, now: Timestamp, id: QueueId, effects: &mut Vec<Effect>) {
         let queue = self.queue(id);
         if queue.removed || queue.parent.is_some() {
-            return;
+            return self.renew_confines(now, id, effects);
         }
         let members = self.members(&queue.config);
         if members != queue.members {
@@ -147,6 +149,7 @@ impl Site {
         self.coordinator.change_queue(id, spec);
         (self.unsettled, self.windows_stale) = (true, true);
         self.tell(now, id, Input::Members(members), effects);
+        self.meet_holdings(now, id, effects);
     }
 
     pub(super) fn queue_change(
@@ -180,6 +183,7 @@ impl Site {
             self.swap_scheduler(now, id, settings, effects);
             self.set_members(now, id, members, effects);
         }
+        self.renew_confines(now, id, effects);
         effects.push(Effect::QueueChanged { queue: name, what: "changed", detail: String::new() });
         Ok(())
     }

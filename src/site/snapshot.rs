@@ -220,6 +220,9 @@ impl Site {
         let mut site = Site::empty(graph, properties, Arc::new(snapshot.config), options);
         site.now = now;
         site.coordinator = snapshot.coordinator;
+        if site.coordinator.is_common() {
+            site.ledger.set_common();
+        }
         site.answering = snapshot.answering;
         site.drained = snapshot.drained;
         site.planned_drains = snapshot.planned_drains;
@@ -386,6 +389,7 @@ impl Site {
                 overruns: *overruns,
             };
             self.tell(now, holding.queue, Input::Hello(Box::new(hello)), effects);
+            self.introduce(now, index, *overruns, effects);
             let held = Held { ledger: &self.ledger, jobs: &self.jobs, queues: &self.queues, now };
             let end = held.end_of(index);
             self.pools.hold(index, &holding.selection, holding.started, end);

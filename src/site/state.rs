@@ -19,6 +19,7 @@ use super::violation::Violation;
 use crate::base::{FastMap, QueueId, TargetId, TargetSet, Timestamp};
 use crate::config::{Config, Members, QueueConfig};
 use crate::coordinator::Coordinator;
+use crate::formats::constraint::Constraint;
 use crate::graph::{Graph, Properties};
 use crate::planner::PoolTable;
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,8 @@ pub struct Site {
     /// The live queues.
     pub(super) names: FastMap<Arc<str>, QueueId>,
     pub(super) coordinator: Coordinator,
+    /// What jobs of virtual queues are confined to, if they are.
+    pub(super) confined: Option<BTreeMap<QueueId, Constraint>>,
     pub(super) ledger: Ledger,
     pub(super) pools: Pools,
     pub(super) jobs: JobTable,
@@ -144,6 +147,7 @@ impl Site {
             queues: Vec::new(),
             names: FastMap::default(),
             coordinator,
+            confined: None,
             ledger,
             pools: Pools::new(pools),
             jobs: JobTable::default(),

@@ -70,9 +70,15 @@ impl Site {
                 self.violations.extend(found);
             }
             let budget = if left == usize::MAX { left } else { (left / ready).max(1) };
-            self.run_passes(now, budget);
-            self.read_passes(now, budget, &mut end, effects);
-            let stirred = self.stir(now, effects) | self.review_shares(now, effects);
+            let in_turn = self.overlaps();
+            if in_turn {
+                self.run_in_turn(now, budget, &mut end, effects);
+            } else {
+                self.run_passes(now, budget);
+                (0..self.queues.len()).for_each(|index| self.read_pass(now, index, budget, &mut end, effects));
+            }
+            // What one queue started in its turn is news for those before it.
+            let stirred = self.stir(now, effects) | self.review_shares(now, effects) | in_turn;
             if end.more || !(self.unsettled || stirred || self.give_loans(now, effects)) {
                 break;
             }
@@ -140,41 +146,46 @@ impl Site {
         }
     }
 
-    /// Reads what the passes answered, in queue order; resumes those that wait for a shared pool, each to its end or that
-    /// of its budget.
-    fn read_passes(&mut self, now: Timestamp, budget: usize, end: &mut ScheduleEnd, effects: &mut Vec<Effect>) {
-        for index in 0..self.queues.len() {
-            if self.queues[index].pass.is_none() {
-                continue;
-            }
-            let id = self.queues[index].id;
-            let mut left = budget;
-            loop {
-                self.take_answers(now, id, effects);
-                let Some((how, examined)) = self.queues[index].pass.take() else { break };
-                end.examined += examined;
-                left = left.saturating_sub(examined);
-                match how {
-                    PassEnd::Done => {
-                        let waits = self.queues[index].scheduler.as_ref().is_some_and(Scheduler::waits_for_pools);
-                        if !waits {
-                            // A predecessor of this scheduler may have reserved something.
-                            self.pools.plan(id, Vec::new());
-                        }
-                        break;
+    /// Reads what the pass of a queue answered, if it ran one; resumes it if it waits for a shared pool, to its end or
+    /// that of its budget. To be called in queue order.
+    pub(super) fn read_pass(
+        &mut self,
+        now: Timestamp,
+        index: usize,
+        budget: usize,
+        end: &mut ScheduleEnd,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.queues[index].pass.is_none() {
+            return;
+        }
+        let id = self.queues[index].id;
+        let mut left = budget;
+        loop {
+            self.take_answers(now, id, effects);
+            let Some((how, examined)) = self.queues[index].pass.take() else { break };
+            end.examined += examined;
+            left = left.saturating_sub(examined);
+            match how {
+                PassEnd::Done => {
+                    let waits = self.queues[index].scheduler.as_ref().is_some_and(Scheduler::waits_for_pools);
+                    if !waits {
+                        // A predecessor of this scheduler may have reserved something.
+                        self.pools.plan(id, Vec::new());
                     }
-                    PassEnd::BudgetSpent => {
-                        end.more = true;
-                        break;
-                    }
-                    PassEnd::NeedsShared => {
-                        self.queues[index].pass = Some((PassEnd::Done, 0));
-                        self.resume(now, index, left.max(1));
-                    }
+                    break;
+                }
+                PassEnd::BudgetSpent => {
+                    end.more = true;
+                    break;
+                }
+                PassEnd::NeedsShared => {
+                    self.queues[index].pass = Some((PassEnd::Done, 0));
+                    self.resume(now, index, left.max(1));
                 }
             }
-            end.passes += 1;
         }
+        end.passes += 1;
     }
 
     /// Says something to a scheduler, and acts on its answers at once.
@@ -335,6 +346,7 @@ impl Site {
         record.holdings += 1;
         let queue = self.queue(name).name.clone();
         effects.push(Effect::Start { job: id, queue, selection, limit });
+        self.introduce(now, index, 0, effects);
     }
 
     /// Takes back a grant that is not sound: the scheduler has to forget it.
@@ -405,7 +417,8 @@ impl Site {
                     self.violations.push(violation);
                 }
                 let holders = Held { ledger: &self.ledger, jobs: &self.jobs, queues: &self.queues, now };
-                if let Some(target) = targets.iter().find(|t| holders.held_by_other(*t, queue)) {
+                let held = |t: &TargetId| !self.coordinator.is_common() && holders.held_by_other(*t, queue);
+                if let Some(target) = targets.iter().find(held) {
                     let text = format!("target {target} goes up in queue id {queue} while held by a job of another");
                     self.violations.push(Violation::new(Invariant::I3, text));
                 }
@@ -469,7 +482,7 @@ impl Site {
 }
 
 /// Whether a queue has to run a pass.
-fn has_work(queue: &Queue, now: Timestamp) -> bool {
+pub(super) fn has_work(queue: &Queue, now: Timestamp) -> bool {
     queue.started && queue.own_scheduler().is_some_and(|s| s.needs_pass(now))
 }
 

@@ -3,8 +3,12 @@
 //! A scenario asks for `replay`, for a `workload@N` and a `node-log@N` each, for `actions`, for a `sched@QUEUE` each, and for the
 //! files that are to be written. Who provides these, in which order, is said by rules: those in `services/built-in.toml`, and
 //! fragments that lie over them. A service that nobody asks for is not made.
+//!
+//! The coordinator is made as one of several architectures has it: see [`Architecture`].
 
 mod actions;
+mod architecture;
+mod division;
 mod error;
 mod machine;
 mod nested;
@@ -13,11 +17,14 @@ mod sched;
 mod work;
 
 pub(crate) use actions::deed_of;
+pub use architecture::Architecture;
 pub use error::AssemblyError;
 pub use parts::{COMPILED_IN, wanted};
 pub use sched::ServiceOptions;
 
-use super::engine::{Engine, Intervention, Metrics, NodeRules, Options, Outcome, ReplayError, Timed};
+use division::Division;
+
+use super::engine::{Engine, Intervention, Metrics, NodeRules, Options, Outcome, ReplayError, Stopwatch, Timed};
 use super::export::Exporter;
 use super::observer::Observer;
 use super::scenario::{Check, PassRule, Scenario};
@@ -56,6 +63,8 @@ pub struct Assembly {
     pub scenario: Scenario,
     /// How.
     pub run: RunOptions,
+    /// How queues share the machine.
+    pub architecture: Architecture,
     /// Things that are odd, but no errors.
     pub warnings: Vec<String>,
     /// The wall clock at time 0, in seconds since 1970; from the scenario, or the trace.
@@ -72,6 +81,10 @@ pub struct Assembly {
     highest_id: u64,
     timed: Vec<Timed>,
     site: Option<Site>,
+    /// Where one scheduler serves all queues, the queue that it belongs to.
+    shared_by: Option<String>,
+    /// Where nodes belong to queues for good, which to whom.
+    division: Option<Division>,
     pass: PassRule,
     metrics: Option<Metrics>,
     exporters: Vec<Box<dyn Exporter>>,
@@ -102,8 +115,9 @@ pub struct Replay {
 }
 
 impl Assembly {
-    fn new(scenario: Scenario, run: RunOptions) -> Self {
+    fn new(architecture: Architecture, scenario: Scenario, run: RunOptions) -> Self {
         Self {
+            architecture,
             epoch: scenario.settings.epoch,
             scenario,
             run,
@@ -119,6 +133,8 @@ impl Assembly {
             highest_id: 0,
             timed: Vec::new(),
             site: None,
+            shared_by: None,
+            division: None,
             pass: PassRule::Timestamp,
             metrics: None,
             exporters: Vec::new(),
@@ -180,12 +196,21 @@ const ANONYMOUS_QUEUE: &str = "default";
 /// # Errors
 /// Whatever is wrong with what the scenario names.
 pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyError> {
-    let mut a = Assembly::new(scenario, run);
+    assemble_in(Architecture::Donation, scenario, run)
+}
+
+/// Puts a replay in an architecture together.
+///
+/// # Errors
+/// Whatever is wrong with what the scenario names.
+pub fn assemble_in(architecture: Architecture, scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyError> {
+    let mut a = Assembly::new(architecture, scenario, run);
     let (registry, plan) = planned(&a.scenario, &a.run)?;
     let mut running = Running::new(registry.clone());
     running.begin(&plan);
     let services = parts::makers().build(&registry, &plan, &mut a).map_err(AssemblyError::of_build)?;
     let nested = a.nested(&mut BTreeMap::new())?;
+    a.adapt();
     let workload = Workload::new(std::mem::take(&mut a.jobs), std::mem::take(&mut a.queues).into_names())?;
     let workload = workload.with_nested(nested);
     let settings = &a.scenario.settings;
@@ -202,6 +227,7 @@ pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyE
         metrics: a.metrics.ok_or(AssemblyError::Incomplete("metrics"))?,
         programs: sched::programs(&registry),
         services: running,
+        stopwatch: None,
         measure: None,
         restart_every: None,
     };
@@ -279,6 +305,11 @@ impl Replay {
     /// Lets the site end and go on from its own record about so often, and those of all instances: a rehearsal of crashes.
     pub fn restart_every(&mut self, every: Duration) {
         self.options.restart_every = Some(every);
+    }
+
+    /// Measures how long the schedulers take, by a clock of the caller's: it stands in the report alone.
+    pub fn time_passes(&mut self, clock: Stopwatch) {
+        self.options.stopwatch = Some(clock);
     }
 
     /// Lets the site say why jobs wait and when they are planned to start, and keep it with the jobs.

@@ -1,6 +1,6 @@
 //! The instances that jobs run, from what the scenario says of them.
 
-use super::{Assembly, AssemblyError};
+use super::{Architecture, Assembly, AssemblyError};
 use crate::base::{FastMap, JobId};
 use crate::replay::nested::Nested;
 use crate::replay::scenario::{Scenario, Settings, Workload};
@@ -40,7 +40,7 @@ impl Assembly {
             expectations: Vec::new(),
             ..self.scenario.clone()
         };
-        let mut own = Assembly::new(scenario, self.run.clone());
+        let mut own = Assembly::new(Architecture::Donation, scenario, self.run.clone());
         own.config_toml()?;
         for work in own.scenario.workloads.clone() {
             match work {

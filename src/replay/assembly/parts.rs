@@ -1,6 +1,6 @@
 //! The services of a replay: who makes them, and which of them a scenario asks for.
 
-use super::{ANONYMOUS_QUEUE, Assembly, AssemblyError, RunOptions};
+use super::{ANONYMOUS_QUEUE, Architecture, Assembly, AssemblyError, RunOptions};
 use crate::config::{Config, Members};
 use crate::replay::events::EventLog;
 use crate::replay::export::{JobsCsv, Starts};
@@ -95,13 +95,19 @@ pub(super) fn own_queues(config: &Config) -> impl Iterator<Item = &str> {
 }
 
 fn site(a: &mut Assembly) -> Result<(), AssemblyError> {
+    match a.architecture {
+        Architecture::Shared => a.share()?,
+        Architecture::Split => a.split()?,
+        Architecture::Donation | Architecture::Managers => {}
+    }
     let (graph, properties) = a.graph.clone().ok_or(AssemblyError::Incomplete("resources"))?;
     // What jobs wait for is told to whom it may concern: a log of events.
     let options = SiteOptions { check_ledger: a.run.check, annotate: a.run.events.is_some() };
     if !a.config.calendar.is_empty() {
         a.config.calendar.origin = a.epoch.ok_or(AssemblyError::NoEpoch)?;
     }
-    if let Some(queue) = own_queues(&a.config).find(|queue| !a.schedulers.contains_key(*queue)) {
+    let known = |queue: &&str| a.schedulers.contains_key(*queue) || a.shared_by.as_deref() == Some(*queue);
+    if let Some(queue) = own_queues(&a.config).find(|queue| !known(queue)) {
         return Err(AssemblyError::NoScheduler(queue.to_owned()));
     }
     let site = Site::new(graph, properties, Arc::new(a.config.clone()), options)?;
@@ -113,7 +119,7 @@ fn site(a: &mut Assembly) -> Result<(), AssemblyError> {
             a.warnings.push(format!("queue {name} requires {names}: no node has that, so it begins without any node"));
         }
     }
-    a.site = Some(site);
+    a.site = Some(a.arrange(site));
     Ok(())
 }
 

@@ -189,6 +189,11 @@ impl Engine<'_> {
         self.digest.word(job.0);
         if self.book.state[slot] == JobState::Running && self.killed.insert(slot as u32) {
             let run = self.book.runs[slot];
+            if !self.cancelling
+                && let Some(selection) = &self.book.selection[slot]
+            {
+                self.donations.preempted(self.now, selection, self.book.start[slot]);
+            }
             self.clock.push(Due { at: self.now, kind: DueKind::End, job, slot: slot as u32, run });
         }
     }

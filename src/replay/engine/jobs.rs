@@ -115,8 +115,11 @@ impl Engine<'_> {
             audit.event(&event);
         }
         let mut effects = std::mem::take(&mut self.effects);
+        // A kill that answers no cancellation is the site's own wish.
+        self.cancelling = matches!(event, Event::Cancel { .. });
         let told = self.site.apply(self.now, event, &mut effects);
         self.take_effects(&mut effects);
+        self.cancelling = false;
         self.effects = effects;
         told.map_err(|e| {
             let error = e.to_string();

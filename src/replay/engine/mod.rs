@@ -50,6 +50,9 @@ use thiserror::Error;
 /// all jobs together, and each queue.
 pub type Metrics = fn(&Workload, &Book, &[u32], Capacity) -> (Figures, IndexMap<String, Figures>);
 
+/// A clock of the machine: nanoseconds from some beginning.
+pub type Stopwatch = fn() -> u64;
+
 /// How a replay goes.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -75,6 +78,8 @@ pub struct Options {
     pub programs: BTreeMap<String, Rule>,
     /// The services that run.
     pub services: Running,
+    /// A clock that is asked before and after each call of the schedulers, in nanoseconds; `None`: none is.
+    pub stopwatch: Option<Stopwatch>,
     /// About how often forecasts are made, to be compared with what comes; `None`: never.
     pub measure: Option<u32>,
     /// The site ends and goes on from its own record about so often, here and in all instances; `None`: never.
@@ -244,6 +249,8 @@ pub struct Engine<'a> {
     default_number: u16,
     /// Running jobs that are being killed.
     killed: FastSet<u32>,
+    /// What the site answers now, it answers to somebody who cancels a job.
+    cancelling: bool,
     /// Ended or requeued runs whose housekeeping holds a target: slot and run.
     hanging: BTreeMap<TargetId, Vec<(u32, u32)>>,
     /// Targets that do not answer.
@@ -252,6 +259,7 @@ pub struct Engine<'a> {
     instances: instances::Instances<'a>,
     next_restart: Timestamp,
     passes: u64,
+    scheduling: run::Took,
     checks: u64,
     capacity: run::CapacityMeter,
     refusals: Vec<Refusal>,

@@ -9,7 +9,7 @@ use crate::replay::clock::{Clock, Due, DueKind};
 use crate::replay::digest::Digest;
 use crate::replay::donations::Donations;
 use crate::replay::measure::Measure;
-use crate::replay::metrics::{self, Capacity, InvariantFigures, Report};
+use crate::replay::metrics::{self, Capacity, InvariantFigures, Report, SchedulingFigures};
 use crate::replay::observer::Observer;
 use crate::replay::programs::Programs;
 use crate::replay::scenario::PassRule;
@@ -50,6 +50,32 @@ impl CapacityMeter {
     }
 }
 
+/// Real time that calls of the schedulers took, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Took {
+    steps: u64,
+    total: u64,
+    longest: u64,
+}
+
+impl Took {
+    fn add(&mut self, nanoseconds: u64) {
+        self.steps += 1;
+        self.total += nanoseconds;
+        self.longest = self.longest.max(nanoseconds);
+    }
+
+    fn figures(self, passes: u64) -> SchedulingFigures {
+        let (total, longest) = (self.total as f64, self.longest as f64);
+        SchedulingFigures {
+            steps: self.steps,
+            total_s: total / 1e9,
+            per_pass_us: if passes == 0 { 0.0 } else { total / 1e3 / passes as f64 },
+            step_max_ms: longest / 1e6,
+        }
+    }
+}
+
 /// Cores of a target; one where it has none.
 fn cores_of(graph: &Graph, target: TargetId) -> u32 {
     graph.target(target).map_or(1, |t| t.cores().max(1))
@@ -79,7 +105,7 @@ impl<'a> Engine<'a> {
         let all = graph.targets().clone();
         let cores = all.iter().map(|t| u64::from(target_cores[t.index()])).sum();
         Engine {
-            audit: options.check.then(|| Audit::new(&graph)),
+            audit: options.check.then(|| Audit::new(&graph, site.coordinator().is_common())),
             track_holders: options.check
                 || options.start.len() != 1
                 || !timed.is_empty()
@@ -107,12 +133,14 @@ impl<'a> Engine<'a> {
             queue_numbers,
             default_number,
             killed: FastSet::default(),
+            cancelling: false,
             hanging: BTreeMap::new(),
             offline: TargetSet::new(),
             node_log: Default::default(),
             instances: Default::default(),
             next_restart: Timestamp::ZERO,
             passes: 0,
+            scheduling: Took::default(),
             checks: 0,
             refusals: Vec::new(),
             switches: Vec::new(),
@@ -383,7 +411,11 @@ impl<'a> Engine<'a> {
         self.count_pending();
         let mut effects = std::mem::take(&mut self.effects);
         loop {
+            let began = self.options.stopwatch.map(|clock| clock());
             let end = self.site.schedule(self.now, self.options.work_budget, &mut effects);
+            if let Some((clock, began)) = self.options.stopwatch.zip(began) {
+                self.scheduling.add(clock().saturating_sub(began));
+            }
             self.passes += end.passes as u64;
             self.take_effects(&mut effects);
             if !end.more && !self.hear_schedulers(&mut effects) {
@@ -475,6 +507,7 @@ impl<'a> Engine<'a> {
             forecast: self.measure.as_ref().map(|m| m.figures(&self.book)),
             levels: self.levels(),
             passes: self.passes,
+            scheduling: self.options.stopwatch.map(|_| self.scheduling.figures(self.passes)),
             invariants: InvariantFigures {
                 checked: self.site.checked() + self.checks + self.checked_below(),
                 violated: self.broken.len() as u64,

@@ -83,6 +83,7 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Ran, ReplayError> {
     let site = Site::new(Arc::new(graph), Arc::new(properties), Arc::new(config), site_options);
     let site = site.map_err(|error| wrong(error.to_string()))?;
     let options = Options {
+        stopwatch: None,
         pass: order.options.pass,
         work_budget: order.options.work_budget,
         until: Timestamp::NEVER,

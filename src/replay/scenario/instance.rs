@@ -12,7 +12,7 @@ use crate::replay::library::Files;
 pub struct Instance {
     /// What it is called.
     pub name: String,
-    /// The file that `config` names, under the configurations that `config-name` names, under the keys of `set`.
+    /// The file that `config` names, under the configurations that `config-name` names, under the keys of `set` and `sched`.
     pub config: Config,
     /// `stopped`: queues that do not start with it.
     pub stopped: Vec<String>,
@@ -56,14 +56,17 @@ fn read_instance(name: String, item: &Item<'_, '_>, above: &Wanted) -> Option<In
     };
     let names = fields.get("config-name").map_or(Some(Vec::new()), |item| item.names());
     let sets = fields.get("set").map_or(Some(Vec::new()), |item| item.names());
+    let sched = fields.get("sched").map_or(Some(None), |item| item.name().map(Some));
     let stopped = fields.get("stopped").map_or(Some(Vec::new()), |item| item.queues());
     let workloads = all(fields.get("workload"), read_workload);
     if !fields.has("workload") {
         fields.missing::<()>("workload");
     }
     fields.finish();
+    let sched = sched?.map(|name| format!("sched={}", toml::Value::String(name)));
+    let sets = sets?.into_iter().chain(sched).collect();
     let directories = above.directories.clone();
-    let wanted = Wanted { base: Some(base?), directories, names: names?, sets: sets?, ..Wanted::default() };
+    let wanted = Wanted { base: Some(base?), directories, names: names?, sets, ..Wanted::default() };
     let config = match Layers::gather(&wanted, &Files).config() {
         Ok(config) => config,
         Err(errors) => {

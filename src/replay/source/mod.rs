@@ -47,6 +47,11 @@ impl QueueNames {
     }
 
     /// The names, by number.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The names, by number.
     pub fn into_names(self) -> Vec<String> {
         self.names
     }

@@ -41,6 +41,10 @@ struct Args {
     #[arg(long, default_value_t = 1)]
     depth: u32,
 
+    /// A machine in full detail: two sockets in each node, with memory in each [default: nodes and cores]
+    #[arg(long)]
+    fine: bool,
+
     /// Check all invariants after every step, at every level
     #[arg(long)]
     check: bool,
@@ -91,7 +95,8 @@ fn run(args: &Args) -> Result<(), String> {
         Way { name: "2 levels", levels: vec![args.instances] },
         Way { name: "3 levels", levels: vec![above, args.instances] },
     ];
-    println!("{} jobs of one core, {} nodes of {} cores", args.jobs, args.nodes, args.cores);
+    let detail = if args.fine { "nodes, sockets, memory and cores" } else { "nodes and cores" };
+    println!("{} jobs of one core, {} nodes of {} cores; {detail}", args.jobs, args.nodes, args.cores);
     println!(
         "{:<10} {:>9} {:>8} {:>12} {:>8} {:>14} {:>14}",
         "", "instances", "seconds", "jobs/s", "ratio", "most pending", "core-seconds"
@@ -153,7 +158,14 @@ fn text(args: &Args, way: &Way) -> String {
     let work = |jobs: u64| format!("jobs = [{{ at = 0, slots = 1, run = \"60s\", count = {jobs} }}]");
     let leaf = format!(r#"'policy.scheduler.queue-policy="{policy}"', 'policy.scheduler.queue-depth={depth}'"#);
     let upper = r#"'policy.scheduler.queue-policy="conservative"'"#;
-    let mut text = format!("[graph]\nuniform = {{ nodes = {nodes}, cores = {cores} }}\n");
+    let mut text = if args.fine {
+        let (last, half) = (nodes - 1, cores.div_ceil(2));
+        format!(
+            "[graph]\ntext = \"\"\"\ncluster big\n  node node[0-{last}] / socket*2 / core*{half} + memory size=64GB\n\"\"\"\n"
+        )
+    } else {
+        format!("[graph]\nuniform = {{ nodes = {nodes}, cores = {cores} }}\n")
+    };
     // Writing to a string does not fail.
     let Some(first) = way.levels.first() else {
         let _ = writeln!(

@@ -95,8 +95,8 @@ fn partition(name: String, line: &Effective, nodes: &Nodes, import: &mut Import)
             "allowgroups" => {
                 keys.push(("policy.access.allow-group", list(value.split(',')), id));
                 import.book.became(id, "queues.*.policy.access.allow-group");
-                let why = "who is in a group is not known to a replay, where such a list alone lets nobody in";
-                import.book.look(id, why, "add `access.allow-user`, or take the key out for a replay");
+                let why = "who is in these groups does not stand in slurm.conf: nobody is let in until it is said";
+                import.book.look(id, why, "make a table [groups] with their members, or take the key out");
             }
             "allowaccounts" | "allowqos" if value.eq_ignore_ascii_case("all") => {
                 import.book.aside(id, "so it is without the key");

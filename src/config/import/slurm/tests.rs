@@ -141,7 +141,7 @@ fn partitions_become_queues() {
     5 PartitionName: no queue can be called "a b": here it is a-b
     6 Nodes: n[1,3,5]: also in partition a-b, of a higher tier: here the nodes are that queue's alone while it is started
     6 Nodes: n[1-8]: also in partition x, of a higher tier: here the nodes are that queue's alone while it is started
-    6 AllowGroups: who is in a group is not known to a replay, where such a list alone lets nobody in
+    6 AllowGroups: who is in these groups does not stand in slurm.conf: nobody is let in until it is said
     6 Priority: priorities are not computed; `PriorityTier` counts
     7 Nodes: no line describes nowhere: left out
     7 Nodes: n[1,3,5]: also in partition a-b, of a higher tier: here the nodes are that queue's alone while it is started
