@@ -31,6 +31,7 @@ mod jgf;
 mod multiply;
 mod names;
 mod numbers;
+mod paths;
 mod properties;
 mod r;
 mod ranks;

@@ -266,15 +266,20 @@ impl VertexPlan {
             *old = until;
             self.jobs.add(*from, until, 1);
         }
-        if let Some(below) = &mut hold.below {
-            for (steps, amount) in self.below.iter_mut().zip(&below.amounts) {
-                if let Some(amount) = *amount {
-                    steps.remove(below.from, below.until, amount);
-                    steps.add(below.from, until, amount);
-                }
+        self.end_below(job, until);
+    }
+
+    /// Gives what a job uses below another end, not before its start.
+    pub fn end_below(&mut self, job: JobId, until: i64) {
+        let Some(below) = self.holds.get_mut(&job).and_then(|hold| hold.below.as_mut()) else { return };
+        let until = until.max(below.from);
+        for (steps, amount) in self.below.iter_mut().zip(&below.amounts) {
+            if let Some(amount) = *amount {
+                steps.remove(below.from, below.until, amount);
+                steps.add(below.from, until, amount);
             }
-            below.until = until;
         }
+        below.until = until;
     }
 }
 

@@ -190,3 +190,20 @@ proptest! {
         prop_assert_eq!(graph.resolve(properties, &constraint).unwrap(), naive);
     }
 }
+
+#[test]
+fn different_paths_are_counted_without_writing_them() {
+    let counted_by_text = |graph: &Graph| {
+        let all = graph.vertices().flat_map(|v| graph.subsystems().filter_map(move |s| graph.path_in(v, s)));
+        all.map(|path| path.into_owned()).collect::<std::collections::BTreeSet<_>>().len()
+    };
+    for (text, expected) in [
+        ("cluster c\n  rack\n    node n[0-1] cores=4\n  rack\n    node n[2-3] cores=4\n", 23),
+        // Racks of one name, and what is in both of them.
+        ("cluster c\n  rack r\n    node n[0-1] cores=2\n  rack r\n    node n[1-2] cores=3\n", 1 + 1 + 3 + 2 + 3 + 3),
+    ] {
+        let graph = Graph::from_text(text).unwrap().0;
+        assert_eq!(graph.distinct_paths(), expected, "{text}");
+        assert_eq!(counted_by_text(&graph), expected, "{text}");
+    }
+}

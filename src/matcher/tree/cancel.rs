@@ -381,27 +381,4 @@ impl Engine {
         });
         counted.collect()
     }
-
-    /// Gives allocations that are still there past their end another while, which doubles each time: nobody else gets
-    /// what they have.
-    /// Gives back which.
-    pub(super) fn put_off_overruns(&mut self, now: i64) -> Vec<JobId> {
-        let mut put_off = Vec::new();
-        while let Some(&(end, job)) = self.ends.first().filter(|(end, _)| *end <= now) {
-            self.ends.remove(&(end, job));
-            let Some(record) = self.jobs.get_mut(&job) else { continue };
-            let until = Self::put_off(end, now, &mut record.overruns);
-            record.end = until;
-            put_off.push(job);
-            let vertices = record.vertices.clone();
-            self.ends.insert((until, job));
-            for v in vertices {
-                self.plan_mut(v).extend(job, until);
-            }
-            if until <= now {
-                break;
-            }
-        }
-        put_off
-    }
 }

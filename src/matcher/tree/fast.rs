@@ -17,7 +17,7 @@ mod grant;
 mod order;
 
 use super::commit::{Allocation, Kind};
-use super::engine::{Engine, after_all};
+use super::engine::Engine;
 use super::error::MatchError;
 use super::options::{Policy, Traverser};
 use super::outcome::{Matched, Mode, Operation, Visits};
@@ -45,7 +45,7 @@ const MAX_KEPT: usize = 256;
 /// The index and what it needs to speak of vertices.
 #[derive(Clone, Debug)]
 pub(super) struct Fast {
-    times: NodeTimes,
+    pub(super) times: NodeTimes,
     /// The nodes by position.
     nodes: Vec<VertexId>,
     /// What contains each, and whether it contains something itself.
@@ -64,9 +64,9 @@ pub(super) struct Fast {
     /// Jobs that only the index knows, and others that are gone since.
     unentered: Vec<JobId>,
     /// When the allocations of such jobs should end.
-    ends: BinaryHeap<Reverse<(i64, JobId)>>,
+    pub(super) ends: BinaryHeap<Reverse<(i64, JobId)>>,
     /// How often the end of such a job was put off.
-    overruns: FastMap<JobId, u32>,
+    pub(super) overruns: FastMap<JobId, u32>,
 }
 
 /// Sets of positions that were asked for: by constraint and number of cores.
@@ -316,33 +316,10 @@ impl Engine {
         Some(Ok(Matched { at: self.timestamp(from), end: self.timestamp(until), mode, grant, visits: self.visits }))
     }
 
-    /// Puts off the ends of allocations that are past theirs, whoever knows them.
-    fn put_off_all(&mut self, fast: &mut Fast, now: i64) {
-        for job in self.put_off_overruns(now) {
-            if let Some(record) = self.jobs.get(&job) {
-                fast.times.extend(job, record.end);
-            }
-        }
-        while let Some(&Reverse((end, job))) = fast.ends.peek()
-            && end <= now
-        {
-            fast.ends.pop();
-            let still = fast.times.end_of(job) == Some(end) && !self.jobs.contains_key(&job);
-            if still {
-                let overruns = fast.overruns.entry(job).or_default();
-                let until = Self::put_off(end, now, overruns);
-                fast.times.extend(job, until);
-                fast.ends.push(Reverse((until, job)));
-                if until <= now {
-                    break;
-                }
-            }
-        }
-    }
-
     /// Before a walk: enters what only the index knows.
     pub(super) fn enter_all(&mut self) {
         let Some(mut fast) = self.fast.take() else { return };
+        let (mut reserved, mut late) = (false, false);
         for job in std::mem::take(&mut fast.unentered) {
             let Some((from, until, nodes)) = fast.times.job(job) else { continue };
             if self.jobs.contains_key(&job) {
@@ -352,11 +329,16 @@ impl Engine {
             let mut whole = vec![false; self.types.len()];
             whole[Ty::NODE.index()] = nodes.has_whole();
             let kind = if fast.times.is_reserved(job) { Kind::Reservation } else { Kind::Allocation };
+            reserved |= kind == Kind::Reservation;
             let allocation = Allocation { job, now: Some(from), from, until, kind, planned: false };
             self.commit(&choice, allocation, &whole);
             if let Some(record) = self.jobs.get_mut(&job) {
                 record.overruns = fast.overruns.remove(&job).unwrap_or(0);
+                late |= record.overruns > 0;
             }
+        }
+        if reserved || late {
+            self.count_all_once(fast.times.now());
         }
         fast.ends.clear();
         fast.overruns.clear();
@@ -456,16 +438,5 @@ impl Engine {
             |v: &&VertexId| graph.target_of(**v).and_then(|id| graph.target(id)).is_some_and(|t| t.vertex != **v);
         fast.down_inside = self.down.iter().filter(inside).count();
         self.fast = Some(fast);
-    }
-
-    /// A later end for an allocation that is past its end.
-    pub(super) fn put_off(end: i64, now: i64, overruns: &mut u32) -> i64 {
-        const SLACK: i64 = 60_000_000;
-        let mut until = end;
-        while until <= now {
-            until = until.saturating_add(SLACK << (*overruns).min(32));
-            *overruns += 1;
-        }
-        until.min(after_all())
     }
 }

@@ -41,6 +41,7 @@ mod cancel;
 mod evolve;
 mod find_vertex;
 mod outside;
+mod overrun;
 mod status;
 
 mod find;

@@ -1,6 +1,7 @@
 //! What an engine is built with: policy, traverser, filters, subsystems.
 
 use super::error::EngineError;
+use crate::base::Duration;
 use std::str::FromStr;
 
 /// How matching resources are preferred.
@@ -185,6 +186,9 @@ pub struct Options {
     pub subsystems: Vec<String>,
     /// Whether to decide exactly as Fluxion does, faults included.
     pub compat: bool,
+    /// The while that an allocation is given that is still there at its end; the next one is twice as long. Fluxion, and
+    /// so `compat`, gives none.
+    pub overrun_slack: Duration,
 }
 
 impl Default for Options {
@@ -196,6 +200,7 @@ impl Default for Options {
             prune: PruneFilters::default(),
             subsystems: vec!["containment".to_owned()],
             compat: false,
+            overrun_slack: Duration::from_secs(60),
         }
     }
 }

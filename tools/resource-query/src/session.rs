@@ -138,8 +138,8 @@ impl Session {
     /// Takes note of the types of the present graph. Those of removed vertices stay known.
     pub(crate) fn learn_types(&mut self) {
         let graph = self.engine.graph();
-        let kinds: BTreeSet<_> = graph.vertices().map(|v| graph.kind(v)).collect();
-        self.types.extend(kinds.into_iter().map(|kind| graph.kind_name(kind).to_owned()));
+        let kinds = graph.kinds().filter(|&kind| !graph.of_kind(kind).is_empty());
+        self.types.extend(kinds.map(|kind| graph.kind_name(kind).to_owned()));
     }
 
     pub(crate) fn knows_type(&self, word: &str) -> bool {
@@ -160,16 +160,16 @@ impl Session {
             return Ok(());
         }
         let graph = self.engine.graph();
-        let (mut names, mut paths, mut kinds) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let (mut names, mut kinds) = (BTreeSet::new(), BTreeSet::new());
         let mut ranks: BTreeMap<i64, u64> = BTreeMap::new();
         let mut edges = 0;
         for v in graph.vertices() {
-            names.insert(graph.vertex(v).name().into_owned());
-            kinds.insert(graph.kind(v));
-            for subsystem in graph.subsystems() {
-                paths.extend(graph.path_in(v, subsystem).map(|path| path.into_owned()));
-                edges += graph.successors(v, subsystem).count();
+            let name = graph.vertex(v).name();
+            if !names.contains(&*name) {
+                names.insert(name.into_owned());
             }
+            kinds.insert(graph.kind(v));
+            edges += graph.subsystems().map(|subsystem| graph.successors(v, subsystem).count()).sum::<usize>();
             *ranks.entry(graph.given_rank(v)).or_default() += 1;
         }
         let console = outputs.console();
@@ -178,7 +178,7 @@ impl Session {
         writeln!(console, "INFO: Edge Count: {edges}")?;
         writeln!(console, "INFO: by_type Key-Value Pairs: {}", kinds.len())?;
         writeln!(console, "INFO: by_name Key-Value Pairs: {}", names.len())?;
-        writeln!(console, "INFO: by_path Key-Value Pairs: {}", paths.len())?;
+        writeln!(console, "INFO: by_path Key-Value Pairs: {}", graph.distinct_paths())?;
         for (rank, vertices) in ranks {
             writeln!(console, "INFO: number of vertices with rank {rank}: {vertices}")?;
         }

@@ -78,6 +78,46 @@ fn overrunning_jobs_are_in_forecasts() {
 }
 
 #[test]
+fn what_overruns_into_a_reservation_is_counted_once() {
+    // Two nodes: one job overruns into what another has reserved on the same node; the second node stays free.
+    let graph = "cluster c\n  node n[0-1] cores=2\n";
+    for (held, reserved) in [
+        ("node! / slot / core", "node! / slot / core"),
+        ("node / slot / core", "node! / slot / core"),
+        ("node! / slot / core", "node / slot / core*2"),
+        ("node / slot / core", "node / slot / core*2"),
+    ] {
+        for walks in [true, false] {
+            let mut world = World::new(graph, "low");
+            if walks {
+                world.engine = world.engine.without_index();
+            }
+            world.down("/c/n1");
+            assert!(world.allocate(0, 10, held).starts_with("0 n0"));
+            assert!(world.reserve(0, 100, reserved).starts_with("10 n0"), "{held}, {reserved}");
+            world.up("/c/n1");
+            // At 20 the first is still there, until 70; node 1 is free.
+            let case = format!("{held}, {reserved}, walks: {walks}");
+            assert_eq!(world.allocate(20, 10, "slot*2 / core"), "20 n1.core0 n1.core1", "{case}");
+            assert_eq!(world.allocate(20, 10, "node / slot / core"), "busy", "{case}");
+            world.cancel(1);
+            world.cancel(2);
+            assert_eq!(world.allocate(20, 10, "node! / slot / core*2"), "20 n0", "{case}");
+        }
+    }
+}
+
+#[test]
+fn the_while_of_what_overruns_is_an_option() {
+    let options = Options { overrun_slack: Duration::from_secs(5), ..Options::default() };
+    let mut world = World::with("cluster c\n  node n0 cores=2\n", options);
+    assert_eq!(world.allocate(0, 10, "node! / slot / core"), "0 n0");
+    assert_eq!(world.run(Operation::WithoutAllocatingFuture, 11, 10, "node / slot / core"), "15 n0.core1");
+    assert_eq!(world.run(Operation::WithoutAllocatingFuture, 16, 10, "node / slot / core"), "25 n0.core1");
+    assert_eq!(world.run(Operation::WithoutAllocatingFuture, 26, 10, "node / slot / core"), "45 n0.core1");
+}
+
+#[test]
 fn shared_pools_of_overrunning_jobs_are_not_given_away() {
     let graph = "cluster c\n  node n0 cores=2\n";
     for (mut world, expected) in [(World::new(graph, "low"), "20 n0.core1"), (compatible(graph, "low"), "20 n0.core1")]
