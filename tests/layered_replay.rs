@@ -40,6 +40,28 @@ fn a_name_alone_changes_a_replay() {
     assert_eq!(starts("set", &args), conservative);
 }
 
+/// The third of easy, conservative and a program; without Python it cannot be run.
+#[test]
+fn a_name_alone_puts_a_program_in_charge() {
+    let python = Command::new("python3").arg("--version").output();
+    if !python.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no python3");
+        return;
+    }
+    let (easy, external) = (starts("easy2", &[]), starts("external", &["--config-name", "external"]));
+    assert_eq!(easy.lines().count(), external.lines().count(), "the same jobs");
+    assert_ne!(easy, external);
+    assert_eq!(external, starts("external2", &["--config-name", "external"]), "the same again");
+    // A provider that is none is an error with its place.
+    let output = Command::new(env!("CARGO_BIN_EXE_sluice"))
+        .args(["replay", "graph-fixtures/weekend-dat", "--set", "queues.pdat.policy.scheduler.provider=sched-lost"])
+        .current_dir(root())
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("queues.pdat.policy.scheduler.provider: there is no service"), "{said}");
+}
+
 #[test]
 fn defaults_of_the_system_are_no_part_of_a_scenario() {
     let directory = Directory { label: "system".into(), path: root().join("tests/configs/system") };

@@ -23,7 +23,7 @@ pub(super) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         starts: args.starts.clone(),
         jobs_csv: args.jobs_csv.clone(),
         events: args.events.clone(),
-        services: args.layers.services(Some(&scenario.directory))?,
+        services: args.layers.services()?,
     };
     let architecture = match args.architecture {
         Architectures::All => return super::compare::run(args, &scenario, &options),

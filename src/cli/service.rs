@@ -7,14 +7,14 @@ use super::query::{say, say_json, shared};
 use super::summary::Look;
 use crate::config::ConfigErrors;
 use crate::config::layers::Layers;
-use crate::replay::assembly::{RunOptions, ServiceOptions, assemble, wanted};
+use crate::replay::assembly::{RunOptions, ServiceOptions, assemble, registry_of, wanted};
 use crate::replay::library::{Files, fragments};
 use crate::replay::scenario::Scenario;
 use crate::services::{Plan, PlanError, Registry, Rule, Surroundings, UnitId, Wanted};
 use clap::{Args, Subcommand, ValueHint};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -88,12 +88,10 @@ pub(super) struct HereArgs {
 }
 
 impl LayerArgs {
-    /// The fragments of the directories and of a scenario's own, and where services run.
-    pub(super) fn services(&self, scenario: Option<&Path>) -> Result<ServiceOptions, Failure> {
+    /// The fragments of the directories, and where services run.
+    pub(super) fn services(&self) -> Result<ServiceOptions, Failure> {
         let wanted = self.wanted();
-        let own = scenario.filter(|path| !path.as_os_str().is_empty()).map(Path::to_owned);
-        let directories: Vec<PathBuf> =
-            wanted.directories.iter().map(|directory| directory.path.clone()).chain(own).collect();
+        let directories: Vec<PathBuf> = wanted.directories.iter().map(|directory| directory.path.clone()).collect();
         let layers = Layers::gather(&wanted, &Files);
         let leaves = layers.leaves(&[], false);
         let dotted = |names: &[String]| (1..=names.len()).map(|end| names[..end].join(".")).collect::<Vec<_>>();
@@ -135,7 +133,7 @@ impl HereArgs {
             Some(path) => Some(Scenario::load_under(path, &self.layers.wanted())?),
             None => None,
         };
-        let mut services = self.layers.services(scenario.as_ref().map(|s| s.directory.as_path()))?;
+        let mut services = self.layers.services()?;
         services.force = force.to_vec();
         services.here.rank = self.rank;
         services.here.attrs.extend(self.attr.iter().cloned());
@@ -144,7 +142,11 @@ impl HereArgs {
             Some(scenario) => wanted(scenario, &run),
             None => (Wanted::default(), run.services.here.clone()),
         };
-        let mut registry = Registry::new(&run.services.fragments)?.here(here);
+        let registry = match &scenario {
+            Some(scenario) => registry_of(scenario, &run)?,
+            None => Registry::new(&run.services.fragments)?,
+        };
+        let mut registry = registry.here(here);
         let all = asked.names.iter().chain(names).chain(force);
         registry.make(all.filter_map(|name| name.split_once('@')).map(|(_, one)| one.to_owned()));
         Ok(Open { registry, wanted: asked.names, scenario: scenario.map(|scenario| (scenario, run)) })

@@ -48,6 +48,7 @@ struct UserPatch {
 #[serde(default)]
 pub struct SchedulerPatch {
     queue_policy: Option<QueuePolicy>,
+    provider: Lift<String>,
     queue_depth: Lift<u32>,
     reservation_depth: Option<u32>,
     match_policy: Option<MatchPolicy>,
@@ -176,6 +177,9 @@ impl SchedulerPatch {
     pub(super) fn read(scheduler: &mut Section<'_, '_>) -> Self {
         let depth = |item: Item<'_, '_>| item.integer(1..=i64::from(u32::MAX)).map(|depth| depth as u32);
         let mut patch = Self {
+            provider: scheduler
+                .take("provider")
+                .and_then(|item| item.string().map(|name| (name != BUILT_IN_PROVIDER).then(|| name.to_owned()))),
             queue_policy: scheduler.take("queue-policy").and_then(|item| item.word(QueuePolicy::NAMES)),
             queue_depth: scheduler.take("queue-depth").and_then(|item| match item.is_string() {
                 true => item.word::<Unlimited>(&["unlimited"]).map(|Unlimited| None),
@@ -208,6 +212,7 @@ impl SchedulerPatch {
     pub(super) fn over(&self, below: &Self) -> Self {
         Self {
             queue_policy: self.queue_policy.or(below.queue_policy),
+            provider: self.provider.clone().or_else(|| below.provider.clone()),
             queue_depth: self.queue_depth.or(below.queue_depth),
             reservation_depth: self.reservation_depth.or(below.reservation_depth),
             match_policy: self.match_policy.or(below.match_policy),
@@ -220,6 +225,9 @@ impl SchedulerPatch {
     }
 
     pub(super) fn apply(&self, settings: &mut SchedulerSettings) {
+        if let Some(provider) = &self.provider {
+            provider.clone_into(&mut settings.provider);
+        }
         set(&mut settings.queue_policy, self.queue_policy);
         set(&mut settings.queue_depth, self.queue_depth);
         set(&mut settings.reservation_depth, self.reservation_depth);
@@ -241,6 +249,9 @@ fn finite(item: &Item<'_, '_>) -> Option<Duration> {
     }
     Some(duration)
 }
+
+/// The provider that is compiled in.
+const BUILT_IN_PROVIDER: &str = "builtin";
 
 /// The word for a depth without bound.
 struct Unlimited;

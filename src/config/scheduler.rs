@@ -125,6 +125,8 @@ named!(
 pub struct SchedulerSettings {
     /// In which order jobs may start.
     pub queue_policy: QueuePolicy,
+    /// Which service schedules: one that provides `sched@`, by its name without `@`; `None`: what is compiled in.
+    pub provider: Option<String>,
     /// How many pending jobs a pass looks at, at least 1; `None` is unlimited.
     pub queue_depth: Option<u32>,
     /// How many reservations `hybrid` makes, at least 1.
@@ -143,10 +145,18 @@ pub struct SchedulerSettings {
     pub release_margin: Duration,
 }
 
+impl SchedulerSettings {
+    /// Who schedules, in a word: the provider, else the queue policy.
+    pub fn described(&self) -> &str {
+        self.provider.as_deref().unwrap_or(self.queue_policy.name())
+    }
+}
+
 impl Default for SchedulerSettings {
     fn default() -> Self {
         Self {
             queue_policy: QueuePolicy::default(),
+            provider: None,
             queue_depth: None,
             reservation_depth: 64,
             match_policy: MatchPolicy::default(),

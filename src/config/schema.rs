@@ -264,6 +264,13 @@ pub const POLICY: &[Key] = &[
         "in which order jobs may start: see below",
     ),
     key(
+        "scheduler.provider",
+        Kind::Text,
+        "'builtin'",
+        "'sched-external'",
+        "who schedules: `builtin`, or a service that provides `sched@`, by its name without `@` (docs/services.md)",
+    ),
+    key(
         "scheduler.queue-depth",
         Kind::NumberOr(1, LARGEST, "unlimited"),
         "\"unlimited\"",

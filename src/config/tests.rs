@@ -21,7 +21,7 @@ fn secs(seconds: i64) -> Option<Duration> {
 fn nothing_means_defaults() {
     let config = read("");
     assert_eq!(config, Config::default());
-    let expected = r#"{"queue-policy":"fcfs","queue-depth":null,"reservation-depth":64,"match-policy":"first","precedence":0,
+    let expected = r#"{"provider":null,"queue-policy":"fcfs","queue-depth":null,"reservation-depth":64,"match-policy":"first","precedence":0,
         "overlap":"refuse","horizon":"strict","overrun-slack":60000000,"release-margin":0}"#;
     let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
     assert_eq!(serde_json::to_value(SchedulerSettings::default()).unwrap(), expected);
@@ -88,6 +88,7 @@ fn policies_lie_over_each_other_key_by_key() {
         day.policy.scheduler,
         SchedulerSettings {
             queue_policy: QueuePolicy::ConservativeCompress,
+            provider: None,
             queue_depth: Some(5),
             reservation_depth: 2,
             match_policy: MatchPolicy::Lonodex,

@@ -46,6 +46,11 @@ pub enum Reason {
     },
     /// It stands behind the queue-depth.
     BeyondDepth,
+    /// What a scheduler in another process says.
+    Told {
+        /// In its words.
+        what: String,
+    },
     /// Its user has as much as a limit allows: it is held back, outside the order.
     UserLimit {
         /// The key of the limit.
@@ -89,6 +94,7 @@ impl fmt::Display for Reason {
             Reason::ExceedsWindow { limit, longest } => {
                 write!(f, "exceeds-window: limit {limit}, longest window {longest}")
             }
+            Reason::Told { what } => f.write_str(what),
             Reason::BeyondDepth => f.write_str("beyond-depth: the queue-depth ends before it"),
             Reason::UserLimit { limit, allowed } => write!(f, "user-limit: {limit} allows {allowed}"),
         }

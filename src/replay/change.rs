@@ -4,7 +4,7 @@
 //! announced at once for that time. A time that is past is an error: nobody means it.
 
 use super::assembly::{AssemblyError, deed_of};
-use super::engine::{Deed, targets_of_hosts, targets_of_ranks};
+use super::engine::{Deed, service_event, targets_of_hosts, targets_of_ranks};
 use super::scenario::{Action, JobPick, NodeSet, Occurrence};
 use crate::base::{JobId, TargetSet, Timestamp};
 use crate::formats::idset::Idset;
@@ -125,6 +125,7 @@ fn events_of_deed(deed: Deed, site: &Site) -> Result<Vec<Event>, String> {
         }
         Deed::Relimit(pick, limit) => each(&pick, &|job| Event::Relimit { job, limit }),
         Deed::Move(pick, queue) => each(&pick, &|job| Event::MoveJob { job, queue: queue.clone() }),
+        Deed::Service { service, deed } => Ok(vec![service_event(&service, &deed, site)?]),
         Deed::Node(_) => Err("a log of nodes cannot be planned".to_owned()),
     }
 }

@@ -8,7 +8,7 @@ use super::observer::Observer;
 use super::words::{denial, mode};
 use crate::base::{Duration, TargetSet, Timestamp};
 use crate::matcher::{Freed, Selection};
-use crate::site::{Effect, Event, Outcome, PendingFate, SwitchSpec};
+use crate::site::{Effect, Event, Outcome, PendingFate, SchedulerChange, SwitchSpec};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -154,6 +154,20 @@ fn event_line(event: &Event) -> (&'static str, Value) {
             ("add", json!({"ranks": addition.rank_ids().to_string(), "online": online}))
         }
         Event::RemoveTargets { targets } => ("remove", json!({"targets": set(targets)})),
+        Event::Scheduler { queue, change } => {
+            let change = match change {
+                SchedulerChange::Swap(settings) => json!({"swap": settings.described()}),
+                SchedulerChange::Load => "load".into(),
+                SchedulerChange::Unload => "unload".into(),
+            };
+            ("scheduler", json!({"queue": queue, "change": change}))
+        }
+        Event::SchedulerSays { queue, instance, said } => {
+            ("scheduler-says", json!({"queue": queue, "instance": instance, "said": said}))
+        }
+        Event::SchedulerLost { queue, instance, why } => {
+            ("scheduler-lost", json!({"queue": queue, "instance": instance, "why": why}))
+        }
         Event::Hello(_) => ("hello", Value::Null),
         Event::HelloDone => ("hello-done", Value::Null),
     }
@@ -207,6 +221,13 @@ fn effect_line(effect: &Effect) -> (&'static str, Value) {
         Effect::QueueChanged { queue, what, detail } => {
             ("queue", json!({"queue": queue, "what": what, "detail": detail}))
         }
+        Effect::SchedulerLaunch { queue, instance, provider } => {
+            ("scheduler-launch", json!({"queue": queue, "instance": instance, "provider": provider}))
+        }
+        Effect::SchedulerTell { queue, instance, told } => {
+            ("scheduler-tell", json!({"queue": queue, "instance": instance, "told": told}))
+        }
+        Effect::SchedulerEnd { queue, instance } => ("scheduler-end", json!({"queue": queue, "instance": instance})),
         Effect::PlanDue { name, refused } => ("plan-due", json!({"name": name, "refused": refused})),
         Effect::Inventory { targets, joined } => ("inventory", json!({"targets": set(targets), "joined": joined})),
     }

@@ -31,5 +31,6 @@ pub mod assembly;
 pub mod change;
 pub mod compare;
 pub mod expect;
+pub mod programs;
 pub mod quick;
 pub mod state;

@@ -24,6 +24,7 @@ mod rooms;
 mod views;
 mod why;
 mod window;
+pub mod wire;
 
 pub use message::{HelloJob, Input, JobRequest, Output, PassEnd};
 pub use views::{Running, Waiting};

@@ -6,7 +6,7 @@
 //! Invariants: what a running service requires and could run, runs; two running services never provide the same.
 
 use super::choice::Unfit;
-use super::plan::{Left, PlanError, Wanted};
+use super::plan::{Left, Plan, PlanError, Wanted};
 use super::registry::{Registry, UnitId};
 use std::collections::BTreeSet;
 use thiserror::Error;
@@ -194,6 +194,12 @@ impl Running {
     /// Whether one requires or needs what another provides.
     fn uses(&self, id: UnitId, rule: &super::Rule) -> bool {
         self.requires(id, rule) || self.registry.unit(id).rule.needs.iter().any(|name| rule.serves(name))
+    }
+
+    /// Takes over what a plan started; all of it counts as asked for.
+    pub fn begin(&mut self, plan: &Plan) {
+        self.loaded.extend(plan.order());
+        self.asked.extend(plan.order());
     }
 
     /// Takes over what was started and stopped.

@@ -30,7 +30,7 @@ impl Site {
     pub fn check_progress(&self, now: Timestamp) -> Vec<Violation> {
         let mut found = Vec::new();
         for queue in self.queues.iter().filter(|q| q.started) {
-            let Some(scheduler) = queue.scheduler.as_ref().filter(|s| !s.needs_pass(now)) else { continue };
+            let Some(scheduler) = queue.own_scheduler().filter(|s| !s.needs_pass(now)) else { continue };
             if let Some(text) = self.head_that_could_start(queue, scheduler, now) {
                 found.push(Violation::new(Invariant::I10, text));
             }
@@ -105,7 +105,7 @@ impl Site {
     pub fn check_plans(&self, now: Timestamp) -> Vec<Violation> {
         let mut found = Vec::new();
         for queue in self.queues.iter().filter(|q| q.started) {
-            let Some(scheduler) = queue.scheduler.as_ref().filter(|s| !s.needs_pass(now)) else { continue };
+            let Some(scheduler) = queue.own_scheduler().filter(|s| !s.needs_pass(now)) else { continue };
             let mut changes: Vec<(Timestamp, i64)> = Vec::new();
             for waiting in scheduler.waiting() {
                 let (Some(at), Shape::Whole { nodes, .. }) = (waiting.planned, &waiting.job.request.shape) else {
@@ -146,7 +146,7 @@ impl Site {
     pub fn check_kept(&mut self, now: Timestamp) {
         for index in 0..self.queues.len() {
             let queue = &self.queues[index];
-            let scheduler = queue.scheduler.as_ref().filter(|s| queue.started && !s.needs_pass(now));
+            let scheduler = queue.own_scheduler().filter(|s| queue.started && !s.needs_pass(now));
             let Some(scheduler) = scheduler else {
                 self.queues[index].promises.excused = true;
                 continue;
@@ -225,7 +225,7 @@ impl Site {
     pub fn check_promise(&self, now: Timestamp) -> Vec<Violation> {
         let mut found = Vec::new();
         for queue in self.queues.iter().filter(|q| q.started) {
-            let Some(scheduler) = queue.scheduler.as_ref().filter(|s| s.needs_pass(now)) else { continue };
+            let Some(scheduler) = queue.own_scheduler().filter(|s| s.needs_pass(now)) else { continue };
             if scheduler.settings().queue_policy == QueuePolicy::ConservativeCompress {
                 continue;
             }

@@ -4,9 +4,10 @@
 //! events decides everything (I7). Names stand here, not ids: events are journaled and written by people.
 
 use crate::base::{Duration, Epoch, JobId, Priority, TargetSet, Timestamp};
-use crate::config::{Config, QueueConfig};
+use crate::config::{Config, QueueConfig, SchedulerSettings};
 use crate::coordinator::LoanEnd;
 use crate::matcher::{Freed, Reason, Request, Selection};
+use crate::scheduler::wire::{Said, Told};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -244,8 +245,44 @@ pub enum Event {
     },
     /// A job is found running: reported by what runs the jobs after a restart, or discovered later (R8).
     Hello(Box<Found>),
+    /// A queue gets another scheduler, loses its scheduler, or gets it back.
+    Scheduler {
+        /// Which.
+        queue: String,
+        /// What.
+        change: SchedulerChange,
+    },
+    /// A scheduler in another process says something. What one says that is no more does not count.
+    SchedulerSays {
+        /// The queue that it schedules.
+        queue: String,
+        /// Its number, from [`Effect::SchedulerLaunch`].
+        instance: u64,
+        /// What it says.
+        said: Said,
+    },
+    /// A scheduler in another process is no more, or could not be started.
+    SchedulerLost {
+        /// The queue that it scheduled.
+        queue: String,
+        /// Its number.
+        instance: u64,
+        /// What happened to it.
+        why: String,
+    },
     /// After a restore: all running jobs have been reported. Ownership and scheduling go on.
     HelloDone,
+}
+
+/// What becomes of the scheduler of a queue.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SchedulerChange {
+    /// Another takes over, with these settings. The old one goes on until that is ready.
+    Swap(Box<SchedulerSettings>),
+    /// It has none: nothing starts. What runs runs on, what waits waits.
+    Unload,
+    /// It has one again.
+    Load,
 }
 
 /// A job that was found running.
@@ -412,10 +449,36 @@ pub enum Effect {
         /// Which.
         queue: Arc<str>,
         /// What changed, in a word: `created`, `changed`, `removed`, `enabled`, `disabled`, `started`, `stopped`,
-        /// `released`, `blocked`, `unblocked`, `gathering`, `gathered`, `gave-up`.
+        /// `released`, `blocked`, `unblocked`, `gathering`, `gathered`, `gave-up`; of its scheduler: `swapped`, `swap-failed`,
+        /// `scheduler-lost`, `scheduler-out`, `scheduler-loaded`, `scheduler-unloaded`.
         what: &'static str,
         /// For people.
         detail: String,
+    },
+    /// A scheduler in another process is to be started.
+    SchedulerLaunch {
+        /// The queue that it schedules.
+        queue: Arc<str>,
+        /// Its number, which no other of this queue has.
+        instance: u64,
+        /// Who provides it.
+        provider: String,
+    },
+    /// A scheduler in another process is to be told something; it is told everything in this order.
+    SchedulerTell {
+        /// The queue that it schedules.
+        queue: Arc<str>,
+        /// Its number.
+        instance: u64,
+        /// What.
+        told: Box<Told>,
+    },
+    /// A scheduler in another process is to be ended. What it still says does not count.
+    SchedulerEnd {
+        /// The queue that it scheduled.
+        queue: Arc<str>,
+        /// Its number.
+        instance: u64,
     },
     /// A planned switch was due: done, or refused with the reason.
     PlanDue {

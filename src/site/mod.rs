@@ -26,7 +26,9 @@ mod common;
 mod confine;
 mod lending;
 mod pools;
+mod remote;
 mod step;
+mod takeover;
 mod view;
 
 mod record;
@@ -50,7 +52,8 @@ pub use audit::audit;
 pub use calendar::{PlannedDrain, PlannedSwitch};
 pub use error::EventError;
 pub use event::{
-    Configure, Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, StartMode, Submission, SwitchSpec,
+    Configure, Denial, Effect, Event, Found, GroupMode, Outcome, PendingFate, SchedulerChange, StartMode, Submission,
+    SwitchSpec,
 };
 pub use explain::{Blocker, JobReport, LOOKED_AT, Place, QueueReport, Rule, TargetReport, kind};
 pub use forecast::{Arrival, Basis, Forecast, FreeForecast, JobForecast, NextUse, Span, TargetForecast, Usage};

@@ -86,6 +86,7 @@ impl Observer {
     /// An event that the site accepted, and the effects that [`Site::apply`] gave.
     pub fn event(&mut self, event: &Event, effects: &[Effect], graph: &Graph) {
         match event {
+            // What is started by what another process says is started in this event.
             Event::Submit(submission) => self.submitted(submission, effects),
             Event::Cancel { job } => {
                 if let Some(entry) = self.jobs.get_mut(job) {
@@ -271,6 +272,9 @@ impl Observer {
                 | Effect::Lent { .. }
                 | Effect::LoanEnded { .. }
                 | Effect::QueueChanged { .. }
+                | Effect::SchedulerLaunch { .. }
+                | Effect::SchedulerTell { .. }
+                | Effect::SchedulerEnd { .. }
                 | Effect::PlanDue { .. } => {}
             }
         }

@@ -166,7 +166,7 @@ impl Site {
 
     /// When a job that holds pools should have ended, if anybody waits for pools: if it has not, plans change.
     pub(super) fn pool_wakeup(&self) -> Option<Timestamp> {
-        let waits = |queue: &Queue| queue.started && queue.scheduler.as_ref().is_some_and(Scheduler::waits_for_pools);
+        let waits = |queue: &Queue| queue.started && queue.own_scheduler().is_some_and(Scheduler::waits_for_pools);
         self.queues.iter().any(waits).then(|| self.pools.first_end()).flatten()
     }
 
@@ -210,7 +210,7 @@ impl Site {
             let id = queue.id;
             // Who has moved its own reservations has looked at the pools.
             let news = by.iter().any(|queue| *queue != Some(id));
-            if news && queue.scheduler.as_ref().is_some_and(Scheduler::waits_for_pools) {
+            if news && queue.own_scheduler().is_some_and(Scheduler::waits_for_pools) {
                 self.tell(now, id, Input::Reconsider, effects);
                 any |= self.queues[index].started;
             }
@@ -249,7 +249,7 @@ impl Site {
     ///
     /// Left out are instants at which a scheduler has yet to look at pools, and pools that have become too small.
     pub(super) fn check_pool_plans(&self, now: Timestamp) -> Vec<Violation> {
-        let busy = |q: &Queue| q.scheduler.as_ref().is_some_and(|s| s.waits_for_pools() && s.needs_pass(now));
+        let busy = |q: &Queue| q.own_scheduler().is_some_and(|s| s.waits_for_pools() && s.needs_pass(now));
         if self.pools.reserved.is_empty() || self.queues.iter().any(|q| q.started && busy(q)) {
             return Vec::new();
         }

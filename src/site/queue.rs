@@ -5,6 +5,7 @@
 //! are gone; its place in the table is never used again, so that an id means one queue for ever.
 
 use super::check::Promises;
+use super::remote::{Heir, Remote};
 use super::rules::Rules;
 use crate::base::{Epoch, QueueId, TargetSet, Windows};
 use crate::config::QueueConfig;
@@ -48,6 +49,12 @@ pub(super) struct Queue {
     pub windows: Arc<Windows>,
     /// None for virtual queues and for removed ones that are gone.
     pub scheduler: Option<Scheduler>,
+    /// The scheduler in another process that decides in its place, if there is one.
+    pub remote: Option<Remote>,
+    /// One that takes over once it is ready.
+    pub heir: Option<Heir>,
+    /// How many instances there were elsewhere; the number of the last.
+    pub instances: u64,
     /// Counted by the name that jobs were submitted to.
     pub places: Places,
     /// Jobs that wait in the scheduler, those of virtual queues included.

@@ -8,6 +8,7 @@ use super::error::EventError;
 use super::event::{Effect, PendingFate, StartMode, SwitchSpec};
 use super::job::JobState;
 use super::queue::{Places, Queue};
+use super::remote::{Phase, Remote};
 use super::rules::Rules;
 use super::state::Site;
 use crate::base::{Epoch, QueueId, TargetSet, Timestamp, Windows};
@@ -44,6 +45,9 @@ impl Site {
             epoch: Epoch(0),
             windows: Arc::new(Windows::default()),
             scheduler: None,
+            remote: None,
+            heir: None,
+            instances: 0,
             places: Places::default(),
             waiting: 0,
             holdings: 0,
@@ -54,7 +58,9 @@ impl Site {
         };
         if parent.is_none() {
             self.coordinator.add_queue(id, spec_of(&queue.config, queue.members.clone()));
-            queue.scheduler = Some(Scheduler::new(queue.config.policy.scheduler.clone()));
+            let settings = &queue.config.policy.scheduler;
+            queue.scheduler = Some(Scheduler::new(settings.clone()));
+            queue.remote = settings.provider.is_some().then(|| Remote::new(Phase::Absent));
         }
         self.names.insert(name.clone(), id);
         self.queues.push(queue);
@@ -160,11 +166,12 @@ impl Site {
         }
         let queue = self.queue_mut(id);
         queue.rules = Rules::of(&config.policy);
-        let policy = config.policy.scheduler.clone();
-        let other_policy = queue.config.policy.scheduler != policy;
         let other_user_limits = queue.config.policy.limits.user != config.policy.limits.user;
         let other_boost = queue.config.policy.priority_boost != config.policy.priority_boost;
-        queue.config = config;
+        // The scheduler's settings hold once one with them has taken over.
+        let settings = config.policy.scheduler.clone();
+        let before = std::mem::replace(&mut queue.config, config);
+        queue.config.policy.scheduler = before.policy.scheduler;
         let name = queue.name.clone();
         if other_boost {
             self.boost(now, id, effects);
@@ -173,9 +180,7 @@ impl Site {
             self.other_user_limits(now, id, effects);
         }
         if parent.is_none() {
-            if other_policy {
-                self.tell(now, id, Input::Policy(policy), effects);
-            }
+            self.swap_scheduler(now, id, settings, effects);
             self.set_members(now, id, members, effects);
         }
         self.renew_confines(now, id, effects);
@@ -223,6 +228,7 @@ impl Site {
             }
         }
         if self.queue(id).parent.is_none() {
+            self.end_elsewhere(id, effects);
             self.coordinator.remove_queue(now, id);
             self.unsettled = true;
         }

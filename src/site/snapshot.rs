@@ -14,6 +14,7 @@ use super::job::{Counts, Holding, Job, JobTable};
 use super::lending::Lent;
 use super::nodes::Drained;
 use super::queue::{Places, Queue};
+use super::remote::{Phase, Remote};
 use super::rules::Rules;
 use super::state::{Site, SiteOptions};
 use super::step::Held;
@@ -95,6 +96,12 @@ struct QueueRecord {
     epoch: Epoch,
     places: Places,
     has_scheduler: bool,
+    /// How many instances there were in other processes.
+    #[serde(default)]
+    instances: u64,
+    /// Why it has no scheduler now.
+    #[serde(default)]
+    out: Option<String>,
     windows: Windows,
 }
 
@@ -283,6 +290,7 @@ impl Site {
             self.names.insert(name.clone(), id);
         }
         let settings = record.config.policy.scheduler.clone();
+        let elsewhere = settings.provider.is_some() && record.has_scheduler && !record.removed;
         self.queues.push(Queue {
             id,
             name,
@@ -299,6 +307,12 @@ impl Site {
             epoch: record.epoch,
             windows: Arc::new(record.windows),
             scheduler: record.has_scheduler.then(|| Scheduler::new(settings)),
+            remote: record
+                .out
+                .map(|why| Remote::new(Phase::Out(why)))
+                .or(elsewhere.then(|| Remote::new(Phase::Absent))),
+            heir: None,
+            instances: record.instances,
             places: record.places,
             waiting: 0,
             holdings: 0,
@@ -404,5 +418,10 @@ fn record_of(queue: &Queue) -> QueueRecord {
         places: queue.places,
         has_scheduler: queue.scheduler.is_some(),
         windows: Windows::clone(&queue.windows),
+        instances: queue.instances,
+        out: queue.remote.as_ref().and_then(|remote| match &remote.phase {
+            Phase::Out(why) => Some(why.clone()),
+            Phase::Absent | Phase::Starting | Phase::Ready => None,
+        }),
     }
 }

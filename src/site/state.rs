@@ -223,6 +223,9 @@ impl Site {
             Event::AddTargets { addition, online } => self.add_targets(now, &addition, online, effects),
             Event::RemoveTargets { targets } => self.remove_targets(&targets),
             Event::Hello(found) => self.hello(now, *found, effects),
+            Event::Scheduler { queue, change } => self.change_scheduler(now, &queue, change, effects),
+            Event::SchedulerSays { queue, instance, said } => self.scheduler_says(now, &queue, instance, said, effects),
+            Event::SchedulerLost { queue, instance, why } => self.scheduler_lost(&queue, instance, why, effects),
             Event::HelloDone => self.hello_done(now, effects),
         }?;
         self.now = now;

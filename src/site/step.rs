@@ -51,6 +51,7 @@ impl Site {
             if self.end_loans_early(now) {
                 self.settle(now, effects);
             }
+            self.launch_schedulers(effects);
             self.put_off_pools(now);
             self.stir(now, effects);
             self.review_shares(now, effects);
@@ -86,6 +87,7 @@ impl Site {
         self.review_shares(now, effects);
         self.look_at_loans(now);
         self.loans_at = self.loans_wakeup(now);
+        self.ask_schedulers(now, effects);
         if self.options.check_ledger {
             self.checked += 1;
             self.jobs.advance_settled();
@@ -113,7 +115,8 @@ impl Site {
         let mut next = if self.unsettled || !settled { now } else { self.settle_at.min(self.loans_at) };
         next = next.min(self.pool_wakeup().unwrap_or(next));
         for queue in &self.queues {
-            if let Some(scheduler) = queue.scheduler.as_ref().filter(|_| queue.started) {
+            next = next.min(queue.remote_wakeup(now).unwrap_or(next));
+            if let Some(scheduler) = queue.own_scheduler().filter(|_| queue.started) {
                 if scheduler.needs_pass(now) {
                     next = next.min(now);
                 } else if let Some(at) = scheduler.next_wakeup() {
@@ -190,6 +193,10 @@ impl Site {
         if self.options.check_ledger {
             self.excuse(queue, &input);
         }
+        let record = &self.queues[queue.index()];
+        if record.remote.is_some() || record.heir.is_some() {
+            return self.tell_both(now, queue, input, effects);
+        }
         let record = &mut self.queues[queue.index()];
         let Some(scheduler) = &mut record.scheduler else { return };
         scheduler.handle(now, input, &mut record.answers);
@@ -198,7 +205,7 @@ impl Site {
         }
     }
 
-    fn take_answers(&mut self, now: Timestamp, queue: QueueId, effects: &mut Vec<Effect>) {
+    pub(super) fn take_answers(&mut self, now: Timestamp, queue: QueueId, effects: &mut Vec<Effect>) {
         let mut answers = std::mem::take(&mut self.queue_mut(queue).answers);
         for answer in answers.drain(..) {
             self.answer(now, queue, answer, effects);
@@ -206,7 +213,7 @@ impl Site {
         self.queue_mut(queue).answers = answers;
     }
 
-    fn answer(&mut self, now: Timestamp, queue: QueueId, answer: Output, effects: &mut Vec<Effect>) {
+    pub(super) fn answer(&mut self, now: Timestamp, queue: QueueId, answer: Output, effects: &mut Vec<Effect>) {
         match answer {
             Output::Alloc { job, selection, epoch } => self.granted(now, queue, job, selection, epoch, effects),
             Output::Annotate { job, reason } => self.annotated(now, queue, job, reason, effects),
@@ -215,6 +222,7 @@ impl Site {
                     self.jobs.job_mut(slot).in_scheduler = false;
                     self.queue_mut(queue).waiting -= 1;
                     self.deny(slot, Denial::Reason(reason), effects);
+                    self.tell_heir_of_denial(queue, job, effects);
                 }
             }
             // The job was taken out by the site, which acted then.
@@ -240,7 +248,7 @@ impl Site {
     }
 
     /// The slot of a job that waits in a scheduler; answers about others are late and mean nothing.
-    fn waiting_in(&self, queue: QueueId, job: JobId) -> Option<u32> {
+    pub(super) fn waiting_in(&self, queue: QueueId, job: JobId) -> Option<u32> {
         let slot = self.jobs.slot(job)?;
         let job = self.jobs.job(slot);
         (job.in_scheduler && job.home == queue).then_some(slot)
@@ -292,9 +300,23 @@ impl Site {
             self.refuse_grant(now, queue, id, violation, effects);
             return self.hold(now, slot, text, effects);
         }
+        self.start_granted(now, queue, slot, index, selection, effects);
+        self.tell_heir_of_start(queue, slot, effects);
+    }
+
+    /// A grant that the ledger has entered becomes an effect.
+    pub(super) fn start_granted(
+        &mut self,
+        now: Timestamp,
+        queue: QueueId,
+        slot: u32,
+        index: u32,
+        selection: Arc<Selection>,
+        effects: &mut Vec<Effect>,
+    ) {
         let job = self.jobs.job_mut(slot);
         let Some(request) = job.request.clone() else { return };
-        let (limit, name) = (job.limit, job.queue);
+        let (id, limit, name) = (job.id, job.limit, job.queue);
         self.pools.hold(index, &selection, now, now + limit);
         job.in_scheduler = false;
         job.planned = Timestamp::NEVER;
@@ -461,7 +483,7 @@ impl Site {
 
 /// Whether a queue has to run a pass.
 pub(super) fn has_work(queue: &Queue, now: Timestamp) -> bool {
-    queue.started && queue.scheduler.as_ref().is_some_and(|s| s.needs_pass(now))
+    queue.started && queue.own_scheduler().is_some_and(|s| s.needs_pass(now))
 }
 
 /// Who holds targets, for the coordinator.

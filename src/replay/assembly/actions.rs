@@ -7,8 +7,8 @@ use crate::formats::hostlist::Hostlist;
 use crate::formats::idset::Idset;
 use crate::formats::r::R;
 use crate::graph::Graph;
-use crate::replay::engine::{Deed, Timed};
-use crate::replay::scenario::{Action, ActionKind, Addition, Occurrence, PendingJobs, StartQueue};
+use crate::replay::engine::{Deed, ServiceDeed, Timed};
+use crate::replay::scenario::{Action, ActionKind, Addition, Occurrence, PendingJobs, ServiceAction, StartQueue};
 use crate::site::{Event, GroupMode, PendingFate, StartMode, SwitchSpec};
 
 impl Assembly {
@@ -91,6 +91,14 @@ impl Translate {
             }
             ActionKind::CancelPlanned { plan } => tell(Event::CancelPlanned { name: plan }),
             ActionKind::Abort { plan } => tell(Event::Abort { plan }),
+            ActionKind::Service { service, what } => {
+                let deed = match what {
+                    ServiceAction::Load => ServiceDeed::Load,
+                    ServiceAction::Unload => ServiceDeed::Unload,
+                    ServiceAction::Swap(to) => ServiceDeed::Swap(to),
+                };
+                Ok(Deed::Service { service, deed })
+            }
             ActionKind::Drain { nodes, reason } => Ok(Deed::Drain { nodes, reason, at: planned }),
             ActionKind::Undrain { nodes } => Ok(Deed::Undrain(nodes)),
             ActionKind::Recall { nodes } => Ok(Deed::Recall(nodes)),

@@ -127,6 +127,14 @@ pub enum AssemblyError {
     /// What is wanted cannot be planned.
     #[error("the services: {0}")]
     Plan(#[from] PlanError),
+    /// A provider that is none.
+    #[error("queues.{queue}.policy.scheduler.provider: {problem}")]
+    Provider {
+        /// The queue that names it.
+        queue: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// A queue without a scheduler.
     #[error("nothing provides sched@{0}, the scheduler of the queue {0}")]
     NoScheduler(String),

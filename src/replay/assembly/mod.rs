@@ -34,7 +34,7 @@ use crate::base::{Duration, FastMap, JobId, Timestamp};
 use crate::config::Config;
 use crate::formats::swf::Swf;
 use crate::graph::{Graph, Properties};
-use crate::services::{Built, Plan, Registry, Rule};
+use crate::services::{Built, Fragment, Plan, Registry, Rule, Running};
 use crate::site::{Event, Site};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -206,6 +206,8 @@ pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyE
 pub fn assemble_in(architecture: Architecture, scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyError> {
     let mut a = Assembly::new(architecture, scenario, run);
     let (registry, plan) = planned(&a.scenario, &a.run)?;
+    let mut running = Running::new(registry.clone());
+    running.begin(&plan);
     let services = parts::makers().build(&registry, &plan, &mut a).map_err(AssemblyError::of_build)?;
     let nested = a.nested(&mut BTreeMap::new())?;
     a.adapt();
@@ -223,6 +225,8 @@ pub fn assemble_in(architecture: Architecture, scenario: Scenario, run: RunOptio
         check: a.run.check,
         keep_selections: a.run.jobs_csv.is_some() || wants_places(&a.scenario),
         metrics: a.metrics.ok_or(AssemblyError::Incomplete("metrics"))?,
+        programs: sched::programs(&registry),
+        services: running,
         stopwatch: None,
         measure: None,
         restart_every: None,
@@ -244,15 +248,32 @@ pub fn assemble_in(architecture: Architecture, scenario: Scenario, run: RunOptio
     })
 }
 
+/// All services: those that are compiled in, those of the run, those beside the scenario.
+///
+/// # Errors
+/// What is wrong with their rules.
+pub fn registry_of(scenario: &Scenario, run: &RunOptions) -> Result<Registry, AssemblyError> {
+    let own = crate::replay::library::fragments(std::slice::from_ref(&scenario.directory))?;
+    let all: Vec<Fragment> = run.services.fragments.iter().cloned().chain(own).collect();
+    Ok(Registry::new(&all)?)
+}
+
 /// The services that a scenario and a run ask for, among all that there are.
 ///
 /// # Errors
 /// What is wrong with their rules, or what cannot be planned.
 pub fn planned(scenario: &Scenario, run: &RunOptions) -> Result<(Registry, Plan), AssemblyError> {
     let (wanted, here) = wanted(scenario, run);
-    let mut registry = Registry::new(&run.services.fragments)?.here(here);
+    let mut registry = registry_of(scenario, run)?.here(here);
     let instance = |name: &String| name.split_once('@').map(|(_, one)| one.to_owned());
     registry.make(wanted.names.iter().filter_map(instance));
+    for queue in scenario.config.queues.values().filter(|queue| !queue.is_virtual()) {
+        if let Some(provider) = &queue.policy.scheduler.provider {
+            let (service, name) = (format!("sched@{}", queue.name), format!("{provider}@"));
+            let told = |problem| AssemblyError::Provider { queue: queue.name.clone(), problem };
+            registry.prefer(&service, &name).map_err(told)?;
+        }
+    }
     for (service, name) in &run.services.alternatives {
         registry.prefer(service, name).map_err(AssemblyError::Services)?;
     }

@@ -55,6 +55,9 @@ impl Engine<'_> {
                 }
                 self.donations.ended(now, &targets, &recipient, started, cancelled);
             }
+            Effect::SchedulerLaunch { queue, instance, provider } => self.launch_scheduler(&queue, instance, &provider),
+            Effect::SchedulerTell { queue, instance, told } => self.tell_scheduler(&queue, instance, &told),
+            Effect::SchedulerEnd { queue, instance } => self.programs.end(&queue, instance),
             Effect::Lent { targets, lender, borrower, prolonged, .. } => {
                 self.note(if prolonged { b'O' } else { b'B' }, &lender, &targets);
                 self.digest.text(&borrower);
@@ -66,6 +69,7 @@ impl Engine<'_> {
                 self.loans.ended(now, &targets, why);
             }
             Effect::QueueChanged { queue, what, detail } => {
+                self.services_changed(&queue, what);
                 self.digest.entry(now, b'W');
                 self.digest.text(&queue);
                 self.digest.text(what);

@@ -17,9 +17,12 @@ mod jobs;
 mod nodes;
 mod restart;
 mod run;
+mod services;
 mod timed;
 
 pub use nodes::NodeRules;
+pub use services::ServiceDeed;
+pub(crate) use services::service_event;
 pub use timed::{Deed, Timed};
 pub(crate) use timed::{targets_of_hosts, targets_of_ranks};
 
@@ -32,12 +35,15 @@ use super::loans::Loans;
 use super::measure::Measure;
 use super::metrics::{Capacity, Figures, Report};
 use super::observer::Observer;
+use super::programs::Programs;
 use super::scenario::PassRule;
 use super::workload::Workload;
 use crate::base::{Duration, FastSet, TargetId, TargetSet, Timestamp};
+use crate::services::{Rule, Running};
 use crate::site::{Effect, EventError, Invariant, Site};
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// How figures are made: of the workload, the book, the cores that the last run of each job held, and what the machine offered;
@@ -68,6 +74,10 @@ pub struct Options {
     pub keep_selections: bool,
     /// How figures are made of what became of the jobs.
     pub metrics: Metrics,
+    /// The programs that may schedule, by the name of the provider.
+    pub programs: BTreeMap<String, Rule>,
+    /// The services that run.
+    pub services: Running,
     /// A clock that is asked before and after each call of the schedulers, in nanoseconds; `None`: none is.
     pub stopwatch: Option<Stopwatch>,
     /// About how often forecasts are made, to be compared with what comes; `None`: never.
@@ -263,4 +273,7 @@ pub struct Engine<'a> {
     effects: Vec<Effect>,
     due: Vec<Due>,
     failed: Option<ReplayError>,
+    programs: Programs,
+    /// Programs that are no more, which the site has yet to be told: queue, number, why.
+    lost: Vec<(Arc<str>, u64, String)>,
 }

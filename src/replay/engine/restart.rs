@@ -17,6 +17,8 @@ impl Engine<'_> {
         let mut effects = Vec::new();
         let site = Site::restore(snapshot, graph, properties, options, &mut effects);
         self.site = site.map_err(|error| wrong(error.to_string()))?;
+        // What was started for the old one speaks to nobody.
+        self.programs.end_all();
         self.take_effects(&mut effects);
         self.must_tell(Event::HelloDone);
         Ok(())

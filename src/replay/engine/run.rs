@@ -11,6 +11,7 @@ use crate::replay::donations::Donations;
 use crate::replay::measure::Measure;
 use crate::replay::metrics::{self, Capacity, InvariantFigures, Report, SchedulingFigures};
 use crate::replay::observer::Observer;
+use crate::replay::programs::Programs;
 use crate::replay::scenario::PassRule;
 use crate::replay::workload::Workload;
 use crate::site::{Event, Invariant, JobState as SiteState, Site, StartMode};
@@ -98,6 +99,7 @@ impl<'a> Engine<'a> {
         let mut book = Book::new(jobs, options.keep_selections);
         let queue_numbers = workload.queues().iter().map(|q| book.queue_number(q)).collect();
         let default_number = options.default_queue.as_deref().map_or(NO_QUEUE, |q| book.queue_number(q));
+        let programs = Programs::new(options.programs.clone());
         let graph = site.graph().clone();
         let target_cores: Vec<u32> = (0..graph.target_bound()).map(|t| cores_of(&graph, TargetId(t as u32))).collect();
         let all = graph.targets().clone();
@@ -149,6 +151,8 @@ impl<'a> Engine<'a> {
             effects: Vec::new(),
             due: Vec::new(),
             failed: None,
+            programs,
+            lost: Vec::new(),
         }
     }
 
@@ -239,9 +243,16 @@ impl<'a> Engine<'a> {
             }
         }
         let mut answers = Vec::new();
-        while self.site.schedule(self.now, self.options.work_budget, &mut answers).more {}
-        effects.extend(answers.iter().cloned());
-        self.take_effects(&mut answers);
+        loop {
+            let more = self.site.schedule(self.now, self.options.work_budget, &mut answers).more;
+            effects.extend(answers.iter().cloned());
+            self.take_effects(&mut answers);
+            if !more && !self.hear_schedulers(&mut answers) {
+                break;
+            }
+            effects.extend(answers.iter().cloned());
+            self.take_effects(&mut answers);
+        }
         self.run_instances();
         let site = Box::new(self.site.clone());
         self.failed.take().map_or(Ok(Intervention { effects, refused, site }), Err)
@@ -407,7 +418,7 @@ impl<'a> Engine<'a> {
             }
             self.passes += end.passes as u64;
             self.take_effects(&mut effects);
-            if !end.more {
+            if !end.more && !self.hear_schedulers(&mut effects) {
                 break;
             }
         }

@@ -1,6 +1,6 @@
 //! What is done at given times, apart from jobs.
 
-use super::Engine;
+use super::{Engine, ServiceDeed};
 use crate::base::{Duration, JobId, Priority, TargetSet, Timestamp};
 use crate::formats::hostlist::Hostlist;
 use crate::formats::idset::Idset;
@@ -52,6 +52,13 @@ pub enum Deed {
     Relimit(JobPick, Duration),
     /// Jobs go to another queue.
     Move(JobPick, String),
+    /// Something is done to a service.
+    Service {
+        /// Which.
+        service: String,
+        /// What.
+        deed: ServiceDeed,
+    },
     /// A node log says so.
     Node(NodeState),
 }
@@ -88,6 +95,7 @@ impl Engine<'_> {
                 done
             }
             Deed::Move(pick, queue) => self.with_jobs(&pick, |job| Event::MoveJob { job, queue: queue.clone() }),
+            Deed::Service { service, deed } => self.service(&service, &deed),
             Deed::Node(state) => self.node_event(state),
         };
         if let Err(error) = done {

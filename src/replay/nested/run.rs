@@ -93,6 +93,8 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Ran, ReplayError> {
         check,
         keep_selections: false,
         metrics: order.options.metrics,
+        programs: order.options.programs.clone(),
+        services: order.options.services.clone(),
         measure: None,
         restart_every: order.options.restart_every,
     };

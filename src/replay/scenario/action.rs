@@ -137,6 +137,13 @@ pub enum ActionKind {
         /// For people.
         reason: String,
     },
+    /// `service-load`, `service-unload`: `service`; `service-swap`: `service`, `to`.
+    Service {
+        /// Which, as `sched@batch`.
+        service: String,
+        /// What is done to it.
+        what: ServiceAction,
+    },
     /// `undrain`: `nodes` or `ranks`.
     Undrain {
         /// Which.
@@ -225,6 +232,17 @@ pub enum PendingJobs {
     Cancel,
 }
 
+/// What is done to a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServiceAction {
+    /// It is started.
+    Load,
+    /// It is stopped.
+    Unload,
+    /// `to`: another takes over: a queue policy, `builtin`, or a provider.
+    Swap(String),
+}
+
 /// Nodes that join.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addition {
@@ -301,6 +319,7 @@ impl ActionKind {
             | ActionKind::QueueDisable { .. }
             | ActionKind::CancelPlanned { .. }
             | ActionKind::Abort { .. }
+            | ActionKind::Service { .. }
             | ActionKind::Undrain { .. }
             | ActionKind::Recall { .. }
             | ActionKind::Fail { .. }
@@ -356,9 +375,12 @@ enum Verb {
     Reprioritize,
     Relimit,
     Move,
+    ServiceLoad,
+    ServiceUnload,
+    ServiceSwap,
 }
 
-const VERBS: [(&str, Verb); 21] = [
+const VERBS: [(&str, Verb); 24] = [
     ("queue-create", Verb::QueueCreate),
     ("queue-change", Verb::QueueChange),
     ("queue-remove", Verb::QueueRemove),
@@ -380,6 +402,9 @@ const VERBS: [(&str, Verb); 21] = [
     ("reprioritize", Verb::Reprioritize),
     ("relimit", Verb::Relimit),
     ("move", Verb::Move),
+    ("service-load", Verb::ServiceLoad),
+    ("service-unload", Verb::ServiceUnload),
+    ("service-swap", Verb::ServiceSwap),
 ];
 
 fn read_what(verb: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<ActionKind> {
@@ -433,11 +458,22 @@ fn read_what(verb: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<ActionKind>
             let (jobs, limit) = (read_pick(fields), fields.need("limit").and_then(|i| i.duration()));
             ActionKind::Relimit { jobs: jobs?, limit: limit? }
         }
+        Verb::ServiceLoad => ActionKind::Service { service: read_service(fields)?, what: ServiceAction::Load },
+        Verb::ServiceUnload => ActionKind::Service { service: read_service(fields)?, what: ServiceAction::Unload },
+        Verb::ServiceSwap => {
+            let (service, to) = (read_service(fields), fields.need("to").and_then(|i| i.name()));
+            ActionKind::Service { service: service?, what: ServiceAction::Swap(to?) }
+        }
         Verb::Move => {
             let (jobs, to) = (read_pick(fields), fields.need("to").and_then(|i| i.queue()));
             ActionKind::Move { jobs: jobs?, to: to? }
         }
     })
+}
+
+/// `service`: a name, as `sched@batch`.
+fn read_service(fields: &Fields<'_, '_>) -> Option<String> {
+    fields.need("service").and_then(|i| i.name())
 }
 
 /// `queue` and `config`: what would stand below `[queues.NAME]`.

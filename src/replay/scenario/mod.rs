@@ -25,7 +25,9 @@ mod tests;
 mod time;
 mod workload;
 
-pub use action::{Action, ActionKind, Addition, Group, JobPick, Occurrence, PendingJobs, Repeat, StartQueue, Told};
+pub use action::{
+    Action, ActionKind, Addition, Group, JobPick, Occurrence, PendingJobs, Repeat, ServiceAction, StartQueue, Told,
+};
 pub use error::{ScenarioError, ScenarioErrors};
 pub use expect::{Check, Expectation, JobState, Owners, Test};
 pub use instance::Instance;

@@ -104,6 +104,7 @@ pub fn kind(reason: &Reason) -> &'static str {
         Reason::Behind { .. } => "behind",
         Reason::NoFiniteStart(_) => "no-finite-start",
         Reason::ExceedsWindow { .. } => "exceeds-window",
+        Reason::Told { .. } => "told",
         Reason::BeyondDepth => "beyond-depth",
         Reason::UserLimit { .. } => "user-limit",
     }

@@ -120,6 +120,10 @@ impl Shadow<'_> {
         self.site.options = SiteOptions::default();
         let now = self.now;
         for index in 0..self.site.queues.len() {
+            // What is elsewhere cannot be asked: one of ours with the queue's policy stands in for it.
+            let queue = &mut self.site.queues[index];
+            (queue.remote, queue.heir) = (None, None);
+            queue.config.policy.scheduler.provider = None;
             let queue = &self.site.queues[index];
             let (id, mut settings) = (queue.id, queue.config.policy.scheduler.clone());
             let cheap = matches!(settings.queue_policy, QueuePolicy::Fcfs | QueuePolicy::Easy);

@@ -324,6 +324,11 @@ pub(super) fn show(effect: &Effect) -> String {
         }
         Effect::QueueChanged { queue, what, detail } if detail.is_empty() => format!("{what} {queue}"),
         Effect::QueueChanged { queue, what, detail } => format!("{what} {queue}: {detail}"),
+        Effect::SchedulerLaunch { queue, instance, provider } => format!("launch {provider} {instance} for {queue}"),
+        Effect::SchedulerTell { queue, instance, told } => {
+            format!("tell {instance} of {queue} {}", serde_json::to_string(told).expect("it writes"))
+        }
+        Effect::SchedulerEnd { queue, instance } => format!("end {instance} of {queue}"),
         Effect::PlanDue { name, refused: None } => format!("due {name}"),
         Effect::PlanDue { name, refused: Some(why) } => format!("due {name}, refused: {why}"),
         Effect::Inventory { targets, joined: true } => format!("joined {targets}"),
