@@ -15,6 +15,7 @@ pub mod layers;
 pub mod reference;
 pub mod schema;
 
+mod preemption;
 mod resource;
 mod scheduler;
 
@@ -27,6 +28,7 @@ pub use calendar::Calendar;
 pub(crate) use error::nearest;
 pub use error::{ConfigError, ConfigErrors};
 
+pub use preemption::{Preempted, PreemptionPolicy};
 pub use resource::{PoolConfig, ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};
 pub use types::{Access, Config, JobDefaults, JobSize, Limits, Members, PolicyConfig, QueueConfig};

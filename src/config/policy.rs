@@ -2,6 +2,7 @@
 
 use super::reader::{Item, Section};
 use super::{Horizon, JobSize, MatchPolicy, Overlap, PolicyConfig, QueuePolicy, SchedulerSettings};
+use super::{Preempted, PreemptionPolicy};
 use crate::base::Duration;
 use std::ops::Range;
 
@@ -22,6 +23,17 @@ pub(super) struct PolicyPatch {
     allow_user: Option<Vec<String>>,
     allow_group: Option<Vec<String>>,
     scheduler: SchedulerPatch,
+    preemption: PreemptionPatch,
+    /// The queues of `preemption.preempts`, and where they are named.
+    pub(super) preempts: Option<(Vec<String>, Range<usize>)>,
+}
+
+#[derive(Default)]
+struct PreemptionPatch {
+    preemptible: Option<bool>,
+    preemptible_after: Option<Duration>,
+    grace: Option<Duration>,
+    then: Option<Preempted>,
 }
 
 #[derive(Default)]
@@ -79,6 +91,11 @@ impl PolicyPatch {
         });
         patch.scheduler_span = policy.take("scheduler").map(|item| item.key_span);
         table(&mut policy, "scheduler", |scheduler| patch.scheduler = SchedulerPatch::read(scheduler));
+        table(&mut policy, "preemption", |preemption| {
+            patch.preemption = PreemptionPatch::read(preemption);
+            patch.preempts =
+                preemption.take("preempts").and_then(|item| Some((item.strings(|_| Ok(()))?, item.span())));
+        });
         policy.finish();
         patch
     }
@@ -98,6 +115,8 @@ impl PolicyPatch {
         set(&mut policy.access.allow_user, self.allow_user.clone());
         set(&mut policy.access.allow_group, self.allow_group.clone());
         self.scheduler.apply(&mut policy.scheduler);
+        self.preemption.apply(&mut policy.preemption);
+        set(&mut policy.preemption.preempts, self.preempts.as_ref().map(|(names, _)| Some(names.clone())));
         policy
     }
 }
@@ -166,6 +185,24 @@ impl SchedulerPatch {
         set(&mut settings.horizon, self.horizon);
         set(&mut settings.overrun_slack, self.overrun_slack);
         set(&mut settings.release_margin, self.release_margin);
+    }
+}
+
+impl PreemptionPatch {
+    fn read(preemption: &mut Section<'_, '_>) -> Self {
+        Self {
+            preemptible: preemption.take("preemptible").and_then(|item| item.boolean()),
+            preemptible_after: preemption.take("preemptible-after").and_then(|item| finite(&item)),
+            grace: preemption.take("grace").and_then(|item| finite(&item)),
+            then: preemption.take("then").and_then(|item| item.word(Preempted::NAMES)),
+        }
+    }
+
+    fn apply(&self, policy: &mut PreemptionPolicy) {
+        set(&mut policy.preemptible, self.preemptible);
+        set(&mut policy.preemptible_after, self.preemptible_after);
+        set(&mut policy.grace, self.grace);
+        set(&mut policy.then, self.then);
     }
 }
 

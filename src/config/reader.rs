@@ -253,6 +253,14 @@ impl<'r, 'a> Item<'r, 'a> {
         Some(strings)
     }
 
+    /// `true` or `false`.
+    pub(super) fn boolean(&self) -> Option<bool> {
+        match self.value.get_ref() {
+            DeValue::Boolean(value) => Some(*value),
+            _ => self.expected("true or false"),
+        }
+    }
+
     /// A string in some format.
     pub(super) fn parse<T: FromStr<Err: Display>>(&self) -> Option<T> {
         self.string()?.parse().map_err(|error| self.error(error)).ok()

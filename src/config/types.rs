@@ -1,6 +1,6 @@
 //! What a configuration says, typed.
 
-use super::{Calendar, ResourceConfig, SchedulerSettings};
+use super::{Calendar, PreemptionPolicy, ResourceConfig, SchedulerSettings};
 use crate::base::Duration;
 use crate::formats::hostlist::Hostlist;
 use indexmap::IndexMap;
@@ -57,6 +57,9 @@ pub struct PolicyConfig {
     pub access: Access,
     /// How jobs are scheduled.
     pub scheduler: SchedulerSettings,
+    /// Who is preempted, and how.
+    #[serde(default)]
+    pub preemption: PreemptionPolicy,
 }
 
 /// What a job gets that does not say (`policy.jobspec.defaults.system`).
