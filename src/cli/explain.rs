@@ -159,6 +159,7 @@ fn note_text(note: &Note, epoch: Option<i64>) -> String {
         Note::Unplanned => "no plan any more".to_owned(),
         Note::Moved { from, to } => format!("moved from queue {from} to {to}"),
         Note::Requeued => "it ran, and waits again".to_owned(),
+        Note::Preempted { by } => format!("told to give way for {by}"),
     }
 }
 

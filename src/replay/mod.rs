@@ -19,6 +19,7 @@ pub mod digest;
 pub mod donations;
 pub mod measure;
 pub mod metrics;
+mod preemptions;
 pub mod random;
 
 pub mod events;

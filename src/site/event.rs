@@ -4,7 +4,8 @@
 //! events decides everything (I7). Names stand here, not ids: events are journaled and written by people.
 
 use crate::base::{Duration, Epoch, JobId, Priority, TargetSet, Timestamp};
-use crate::config::{Config, QueueConfig};
+use super::preempt::PreemptedFor;
+use crate::config::{Config, Preempted, QueueConfig};
 use crate::matcher::{Freed, Reason, Request, Selection};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -292,6 +293,23 @@ pub enum Effect {
     },
     /// A job that did not run was cancelled.
     Cancelled {
+        /// Which job.
+        job: JobId,
+    },
+    /// A running job is preempted: it is to be told now (a signal), so that it can end by itself; [`Effect::Kill`] follows
+    /// when its grace is over. [`Event::End`] and [`Event::Free`] follow from the driver.
+    Preempt {
+        /// Which job.
+        job: JobId,
+        /// What for.
+        by: PreemptedFor,
+        /// When it is killed if it is still there.
+        kill_at: Timestamp,
+        /// What becomes of it then.
+        then: Preempted,
+    },
+    /// A preempted job that was told to have ended, other than completed, waits again.
+    Requeued {
         /// Which job.
         job: JobId,
     },

@@ -138,6 +138,7 @@ impl Site {
         (job.started, job.limit, job.holding, job.why) = (found.started, found.limit, index, Why::Nothing);
         let request = JobRequest {
             id: found.id,
+            class: job.queue,
             priority: job.priority,
             submitted: job.submitted,
             limit: found.limit,
@@ -155,13 +156,14 @@ impl Site {
             started: found.started,
             limit: found.limit,
             quarantined: placed.is_err(),
+            cut: None,
         });
         self.queue_mut(home).holdings += 1;
         self.set_state(slot, JobState::Running);
         if placed.is_ok() {
             self.pools.hold(index, &found.selection, found.started, found.started + found.limit);
             let (selection, started) = (found.selection, found.started);
-            let hello = HelloJob { job: request, selection, freed, started, overruns: 0 };
+            let hello = HelloJob { job: request, selection, freed, started, overruns: 0, cut: None, ended: false };
             self.tell(now, home, Input::Hello(Box::new(hello)), effects);
         }
         for target in known {

@@ -10,8 +10,9 @@ use super::job::{FIRST_RESERVED_ID, HoldingKind, Job, JobState, NO_HOLDING, Why}
 use super::state::Site;
 use super::violation::{Invariant, Violation};
 use crate::base::{Duration, JobId, Priority, QueueId, TargetSet, Timestamp};
+use crate::config::Preempted;
 use crate::matcher::Freed;
-use crate::scheduler::{HelloJob, Input, JobRequest};
+use crate::scheduler::{Input, JobRequest};
 
 impl Site {
     pub(super) fn submit(
@@ -99,7 +100,14 @@ impl Site {
         job.in_scheduler = true;
         let home = job.home;
         let alloc =
-            JobRequest { id: job.id, priority: job.priority, submitted: job.submitted, limit: job.limit, request };
+            JobRequest {
+            id: job.id,
+            class: job.queue,
+            priority: job.priority,
+            submitted: job.submitted,
+            limit: job.limit,
+            request,
+        };
         self.queue_mut(home).waiting += 1;
         self.tell(now, home, Input::Alloc(alloc), effects);
     }
@@ -110,6 +118,7 @@ impl Site {
         job.planned = Timestamp::NEVER;
         if std::mem::replace(&mut job.in_scheduler, false) {
             let (id, home) = (job.id, job.home);
+            self.preemptions.holds.remove(&id);
             self.queue_mut(home).waiting -= 1;
             self.tell(now, home, Input::Cancel(id), effects);
         }
@@ -133,7 +142,14 @@ impl Site {
                 self.jobs.job_mut(slot).ended = now;
                 effects.push(Effect::Cancelled { job: id });
             }
-            JobState::Running => effects.push(Effect::Kill { job: id }),
+            JobState::Running => {
+                // Who is being preempted does not come back.
+                self.preemptions.cancelled.insert(id);
+                if let Some(victim) = self.preemptions.victims.get_mut(&id) {
+                    victim.then = Preempted::Cancel;
+                }
+                effects.push(Effect::Kill { job: id });
+            }
             JobState::Ended(_) | JobState::Denied | JobState::Cancelled => {
                 return Err(self.misplaced(slot, "pending, held or running"));
             }
@@ -253,16 +269,31 @@ impl Site {
         effects.push(Effect::Held { job: job.id, reason });
     }
 
-    pub(super) fn end(&mut self, now: Timestamp, id: JobId, outcome: Outcome) -> Result<(), EventError> {
+    pub(super) fn end(
+        &mut self,
+        now: Timestamp,
+        id: JobId,
+        outcome: Outcome,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), EventError> {
         let slot = self.known(id)?;
-        let job = self.jobs.job_mut(slot);
-        if job.state != JobState::Running {
+        if self.jobs.job(slot).state != JobState::Running {
             return Err(self.misplaced(slot, "running"));
         }
+        self.preemptions.cancelled.remove(&id);
+        let victim = self.preemptions.victims.remove(&id);
+        if victim.is_some_and(|victim| victim.then == Preempted::Requeue) && outcome != Outcome::Completed {
+            effects.push(Effect::Requeued { job: id });
+            return self.requeue(now, id, effects);
+        }
+        let job = self.jobs.job_mut(slot);
         job.ended = now;
         let held = job.holding;
         if held != NO_HOLDING {
-            self.jobs.holding_mut(held).kind = HoldingKind::Ended;
+            let holding = self.jobs.holding_mut(held);
+            holding.kind = HoldingKind::Ended;
+            let (name, queue) = (holding.name, holding.queue);
+            self.tell(now, queue, Input::Ended(name), effects);
         }
         self.set_state(slot, JobState::Ended(outcome));
         Ok(())
@@ -274,6 +305,9 @@ impl Site {
         if job.state != JobState::Running {
             return Err(self.misplaced(slot, "running"));
         }
+        self.preemptions.victims.remove(&id);
+        self.preemptions.cancelled.remove(&id);
+        let job = self.jobs.job_mut(slot);
         job.requeues += 1;
         job.why = Why::Nothing;
         job.history.add(now, Note::Requeued);
@@ -294,28 +328,15 @@ impl Site {
     }
 
     /// Parts a job from its holding: the scheduler goes on with the holding under a name of its own, so that the job
-    /// can be pending beside it. No pass comes between the release and the new report, so nothing is free meanwhile.
+    /// can be pending beside it.
     fn rename_holding(&mut self, now: Timestamp, slot: u32, effects: &mut Vec<Effect>) {
-        let job = self.jobs.job(slot);
-        let (id, priority, submitted) = (job.id, job.priority, job.submitted);
+        let id = self.jobs.job(slot).id;
         let index = self.jobs.part(slot);
         let holding = self.jobs.holding(index);
-        if holding.quarantined {
-            return;
+        if !holding.quarantined {
+            let (queue, name) = (holding.queue, holding.name);
+            self.tell(now, queue, Input::Rename { job: id, name }, effects);
         }
-        let request = holding.request.clone();
-        let runs = self.queue(holding.queue).scheduler.iter().flat_map(|s| s.running());
-        let overruns = runs.filter(|r| r.job.id == id).map(|r| r.overruns).next().unwrap_or(0);
-        let hello = HelloJob {
-            job: JobRequest { id: holding.name, priority, submitted, limit: holding.limit, request },
-            selection: holding.selection.clone(),
-            freed: holding.freed.clone(),
-            started: holding.started,
-            overruns,
-        };
-        let queue = holding.queue;
-        self.tell(now, queue, Input::Free { job: id, freed: Freed::Rest, last: true }, effects);
-        self.tell(now, queue, Input::Hello(Box::new(hello)), effects);
     }
 
     pub(super) fn free(

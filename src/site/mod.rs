@@ -22,6 +22,7 @@ mod nodes;
 mod timetable;
 
 mod pools;
+mod preempt;
 mod step;
 mod view;
 
@@ -54,6 +55,7 @@ pub use job::{Counts, Job, JobState, Why};
 pub use nodes::Drained;
 pub use observer::Observer;
 pub use plan::{Move, Preview, StartChange};
+pub use preempt::{PreemptedFor, Victim};
 pub use queue::Places;
 pub use snapshot::{RestoreError, SNAPSHOT_VERSION, Snapshot};
 pub use state::{Site, SiteOptions};

@@ -59,6 +59,7 @@ impl Site {
         self.names.insert(name.clone(), id);
         self.queues.push(queue);
         self.acquire(now, id, effects);
+        self.tell_preempt_rules(now, self.home(id), effects);
         self.calendar_has_new();
         (self.unsettled, self.windows_stale) = (true, true);
         effects.push(Effect::QueueChanged { queue: name, what: "created", detail: String::new() });
@@ -167,6 +168,7 @@ impl Site {
             }
             self.set_members(now, id, members, effects);
         }
+        self.tell_preempt_rules(now, self.home(id), effects);
         effects.push(Effect::QueueChanged { queue: name, what: "changed", detail: String::new() });
         Ok(())
     }
@@ -219,6 +221,7 @@ impl Site {
         let name = queue.name.clone();
         self.calendar_without(id);
         self.names.remove(&name);
+        self.tell_preempt_rules(now, self.home(id), effects);
         effects.push(Effect::QueueChanged { queue: name, what: "removed", detail: String::new() });
         Ok(())
     }

@@ -10,8 +10,9 @@
 
 use super::calendar::{PlannedDrain, PlannedSwitch};
 use super::event::Effect;
-use super::job::{Counts, Holding, Job, JobTable};
+use super::job::{Counts, Holding, HoldingKind, Job, JobTable};
 use super::nodes::Drained;
+use super::preempt::Preemptions;
 use super::queue::{Places, Queue};
 use super::rules::Rules;
 use super::state::{Site, SiteOptions};
@@ -59,6 +60,8 @@ pub struct Snapshot {
     planned_switches: BTreeMap<String, PlannedSwitch>,
     #[serde(default)]
     timetable: Timetable,
+    #[serde(default)]
+    preemptions: Preemptions,
     violations: Vec<Violation>,
     checked: u64,
 }
@@ -154,6 +157,7 @@ impl Site {
             planned_drains: self.planned_drains.clone(),
             planned_switches: self.planned_switches.clone(),
             timetable: self.timetable.clone(),
+            preemptions: self.preemptions.clone(),
             violations: self.violations.clone(),
             checked: self.checked,
         }
@@ -210,6 +214,7 @@ impl Site {
         site.planned_drains = snapshot.planned_drains;
         site.planned_switches = snapshot.planned_switches;
         site.timetable = snapshot.timetable;
+        site.preemptions = snapshot.preemptions;
         site.violations = snapshot.violations;
         site.checked = snapshot.checked;
         site.recovering = true;
@@ -229,6 +234,7 @@ impl Site {
         for Promise { queue, job, at, place, pools } in snapshot.promises {
             site.tell(now, queue, Input::Planned { job, at, place, pools }, effects);
         }
+        site.repeat_holds(now, effects);
         for (queue, spans) in snapshot.pool_plans {
             site.pools.plan(queue, spans);
         }
@@ -249,9 +255,18 @@ impl Site {
             let settings = &self.queue(home).config.policy.scheduler;
             if settings.queue_policy != QueuePolicy::ConservativeCompress {
                 self.tell(now, home, Input::Planned { job: id, at, place: Vec::new(), pools: Vec::new() }, effects);
-            } else if !promises.iter().any(|p| p.job == id) {
+            } else if !promises.iter().any(|p| p.job == id) && !self.preemptions.holds.contains_key(&id) {
                 self.jobs.job_mut(slot).planned = Timestamp::NEVER;
             }
+        }
+    }
+
+    /// Tells the schedulers what is held for which jobs.
+    fn repeat_holds(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        for (job, targets) in self.preemptions.holds.clone() {
+            let Some(slot) = self.jobs.slot(job) else { continue };
+            let (home, planned) = (self.jobs.job(slot).home, self.jobs.job(slot).planned);
+            self.tell(now, home, Input::Hold { job, targets, planned }, effects);
         }
     }
 
@@ -296,6 +311,7 @@ impl Site {
         self.acquire(now, id, effects);
         let windows = self.queue(id).windows.clone();
         self.tell(now, id, Input::Windows(windows), effects);
+        self.tell_preempt_rules(now, self.home(id), effects);
         Ok(())
     }
 
@@ -347,6 +363,7 @@ impl Site {
             let hello = HelloJob {
                 job: JobRequest {
                     id: holding.name,
+                    class: job.queue,
                     priority: job.priority,
                     submitted: job.submitted,
                     limit: holding.limit,
@@ -356,6 +373,8 @@ impl Site {
                 freed: holding.freed.clone(),
                 started: holding.started,
                 overruns: *overruns,
+                cut: holding.cut,
+                ended: holding.kind != HoldingKind::Running,
             };
             self.tell(now, holding.queue, Input::Hello(Box::new(hello)), effects);
             let held = Held { ledger: &self.ledger, jobs: &self.jobs, queues: &self.queues, now };

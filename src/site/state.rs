@@ -10,6 +10,7 @@ use super::job::{Counts, JobState, JobTable};
 use super::ledger::{Ledger, Size};
 use super::nodes::Drained;
 use super::pools::Pools;
+use super::preempt::Preemptions;
 use super::queue::Queue;
 use super::timetable::Timetable;
 use super::violation::Violation;
@@ -56,6 +57,7 @@ pub struct Site {
     pub(super) ledger: Ledger,
     pub(super) pools: Pools,
     pub(super) jobs: JobTable,
+    pub(super) preemptions: Preemptions,
     /// Targets that answer, drained or not.
     pub(super) answering: TargetSet,
     pub(super) drained: BTreeMap<TargetId, Drained>,
@@ -138,6 +140,7 @@ impl Site {
             ledger,
             pools: Pools::new(pools),
             jobs: JobTable::default(),
+            preemptions: Preemptions::default(),
             answering: TargetSet::new(),
             drained: BTreeMap::new(),
             planned_drains: Vec::new(),
@@ -183,7 +186,7 @@ impl Site {
             Event::Prioritize { jobs } => self.prioritize(now, &jobs, effects),
             Event::Relimit { job, limit } => self.relimit(now, job, limit, effects),
             Event::MoveJob { job, queue } => self.move_job(now, job, &queue, effects),
-            Event::End { job, outcome } => self.end(now, job, outcome),
+            Event::End { job, outcome } => self.end(now, job, outcome, effects),
             Event::Requeue { job } => self.requeue(now, job, effects),
             Event::Free { job, freed } => self.free(now, job, freed, effects),
             Event::QueueCreate { config } => self.queue_create(now, *config, effects),

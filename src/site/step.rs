@@ -45,6 +45,7 @@ impl Site {
         if self.recovering {
             return end;
         }
+        self.kill_due(now, effects);
         // Only what a pass has unsettled gives cause for another round.
         for _ in 0..MAX_ROUNDS {
             self.settle(now, effects);
@@ -92,7 +93,7 @@ impl Site {
             return None;
         }
         let mut next = if self.unsettled { now } else { self.settle_at };
-        next = next.min(self.pool_wakeup().unwrap_or(next));
+        next = next.min(self.pool_wakeup().unwrap_or(next)).min(self.preemptions.next_kill());
         for queue in &self.queues {
             if let Some(scheduler) = queue.scheduler.as_ref().filter(|_| queue.started) {
                 if scheduler.needs_pass(now) {
@@ -210,6 +211,8 @@ impl Site {
             Output::DownAck { targets, epoch } => {
                 self.unsettled |= self.coordinator.acknowledge(queue, &targets, epoch);
             }
+            Output::Preempt { job, targets, victims } => self.preempts(now, queue, job, targets, victims, effects),
+            Output::HoldEnded { job } => self.hold_ended(queue, job),
             Output::PoolPlans { spans } => self.pools.plan(queue, spans),
             Output::PassEnded { end, examined } => self.queue_mut(queue).pass = Some((end, examined)),
         }
@@ -268,6 +271,14 @@ impl Site {
             self.refuse_grant(now, queue, id, violation, effects);
             return self.hold(now, slot, text, effects);
         }
+        if !self.preemptions.holds.is_empty() {
+            let other = self.preemptions.held_for_other(id, &selection.target_set());
+            if let Some(other) = other {
+                let text = format!("job {id} starts on targets that are held for job {other}");
+                self.violations.push(Violation::new(Invariant::I9, text));
+            }
+            self.preemptions.holds.remove(&id);
+        }
         let job = self.jobs.job_mut(slot);
         let Some(request) = job.request.clone() else { return };
         let (limit, name) = (job.limit, job.queue);
@@ -289,6 +300,7 @@ impl Site {
             started: now,
             limit,
             quarantined: false,
+            cut: None,
         });
         self.set_state(slot, JobState::Running);
         let record = self.queue_mut(queue);

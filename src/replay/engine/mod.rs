@@ -29,6 +29,7 @@ use super::donations::{DonationRow, Donations};
 use super::measure::Measure;
 use super::metrics::{Capacity, Figures, Report};
 use super::observer::Observer;
+use super::preemptions::Preemptions;
 use super::scenario::PassRule;
 use super::workload::Workload;
 use crate::base::{FastSet, TargetId, TargetSet, Timestamp};
@@ -210,6 +211,9 @@ pub struct Engine<'a> {
     default_number: u16,
     /// Running jobs that are being killed.
     killed: FastSet<u32>,
+    preemptions: Preemptions,
+    /// The job whose end was answered by its requeue.
+    put_back: Option<crate::base::JobId>,
     /// Ended or requeued runs whose housekeeping holds a target: slot and run.
     hanging: BTreeMap<TargetId, Vec<(u32, u32)>>,
     /// Targets that do not answer.

@@ -11,6 +11,7 @@ use crate::replay::donations::Donations;
 use crate::replay::measure::Measure;
 use crate::replay::metrics::{self, Capacity, InvariantFigures, Report};
 use crate::replay::observer::Observer;
+use crate::replay::preemptions::Preemptions;
 use crate::replay::scenario::PassRule;
 use crate::replay::workload::Workload;
 use crate::site::{Event, Invariant, JobState as SiteState, Site, StartMode};
@@ -104,6 +105,8 @@ impl<'a> Engine<'a> {
             queue_numbers,
             default_number,
             killed: FastSet::default(),
+            preemptions: Preemptions::default(),
+            put_back: None,
             hanging: BTreeMap::new(),
             offline: TargetSet::new(),
             node_log: Default::default(),
@@ -445,6 +448,7 @@ impl<'a> Engine<'a> {
             queues,
             donations: self.donations.figures(),
             switches: self.donations.switches(&self.switches),
+            preemption: self.preemptions.figures(),
             forecast: self.measure.as_ref().map(|m| m.figures(&self.book)),
             passes: self.passes,
             invariants: InvariantFigures {

@@ -28,7 +28,7 @@ pub use action::{Action, ActionKind, Addition, Group, JobPick, Occurrence, Pendi
 pub use error::{ScenarioError, ScenarioErrors};
 pub use expect::{Check, Expectation, JobState, Owners, Test};
 pub use machine::{FileRef, GraphFormat, GraphSource, NodeSet, Uniform};
-pub use settings::{Housekeeping, OnNodeFail, PassRule, Settings};
+pub use settings::{Housekeeping, OnNodeFail, OnPreempt, PassRule, Settings};
 #[cfg(feature = "cli")]
 pub(crate) use time::parse_time;
 pub use workload::{

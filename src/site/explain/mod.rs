@@ -96,6 +96,7 @@ pub fn kind(reason: &Reason) -> &'static str {
         Reason::Behind { .. } => "behind",
         Reason::NoFiniteStart(_) => "no-finite-start",
         Reason::ExceedsWindow { .. } => "exceeds-window",
+        Reason::Preempting { .. } => "preempting",
         Reason::BeyondDepth => "beyond-depth",
     }
 }
