@@ -11,7 +11,9 @@
 
 use proptest::prelude::*;
 use sluice::base::{Duration, JobId, Priority, TargetSet, Timestamp};
-use sluice::config::{Calendar, Config, Members, PolicyConfig, PoolConfig, QueueConfig, QueuePolicy};
+use sluice::config::{
+    Calendar, Config, Members, PolicyConfig, PoolConfig, Preempted, PreemptionPolicy, QueueConfig, QueuePolicy,
+};
 use sluice::formats::count::Count;
 use sluice::formats::hostlist::Hostlist;
 use sluice::formats::r::R;
@@ -66,6 +68,7 @@ enum Op {
     AddHost,
     RemoveTargets(u8),
     Found { queue: u8, mask: u8 },
+    GiveWay { pick: u8, outcome: u8 },
     Restart,
     Wait(u8),
     Wake,
@@ -80,12 +83,21 @@ struct Setup {
     take: bool,
     horizon: u8,
     parent: Option<u8>,
+    preemption: u8,
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
     let parent = prop_oneof![6 => Just(None), 1 => (0u8..4).prop_map(Some)];
-    (prop_oneof![2 => Just(0u8), 2 => any::<u8>()], 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent).prop_map(
-        |(mask, policy, precedence, take, horizon, parent)| Setup { mask, policy, precedence, take, horizon, parent },
+    (prop_oneof![2 => Just(0u8), 2 => any::<u8>()], 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent, any::<u8>()).prop_map(
+        |(mask, policy, precedence, take, horizon, parent, preemption)| Setup {
+            mask,
+            policy,
+            precedence,
+            take,
+            horizon,
+            parent,
+            preemption,
+        },
     )
 }
 
@@ -121,6 +133,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => Just(Op::AddHost),
         1 => any::<u8>().prop_map(Op::RemoveTargets),
         1 => (q, any::<u8>()).prop_map(|(queue, mask)| Op::Found { queue, mask }),
+        8 => (any::<u8>(), 0u8..3).prop_map(|(pick, outcome)| Op::GiveWay { pick, outcome }),
         3 => Just(Op::Restart),
         10 => (0u8..20).prop_map(Op::Wait),
         8 => Just(Op::Wake),
@@ -129,7 +142,10 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// A few queues to begin with, all targets up, two of the queues started.
 fn prelude() -> Vec<Op> {
-    let setup = |mask, policy, precedence, take, parent| Setup { mask, policy, precedence, take, horizon: 0, parent };
+    let setup = |mask, policy, precedence, take, parent| {
+        let preemption = if parent.is_some() { 17 } else { 0 };
+        Setup { mask, policy, precedence, take, horizon: 0, parent, preemption }
+    };
     vec![
         Op::Create(0, setup(0, 1, 0, false, None)),
         Op::Create(1, setup(0b111, 3, 1, false, None)),
@@ -159,6 +175,19 @@ fn queue_config(n: u8, setup: &Setup) -> QueueConfig {
     settings.precedence = i32::from(setup.precedence);
     settings.horizon = ["strict", "soft", "off"][setup.horizon as usize].parse().expect("a horizon");
     settings.overlap = if setup.take { "take" } else { "refuse" }.parse().expect("an overlap");
+    let n = setup.preemption;
+    policy.preemption = PreemptionPolicy {
+        // Mostly virtual queues.
+        preemptible: n % 8 == 3 || setup.parent.is_some() && n % 8 != 0,
+        preemptible_after: Duration::from_secs(i64::from(n / 8 % 3) * 4),
+        grace: Duration::from_secs(i64::from(n / 24 % 4) * 3),
+        then: if n % 5 == 4 { Preempted::Cancel } else { Preempted::Requeue },
+        preempts: match n % 7 {
+            5 => Some(vec![queue_name(3)]),
+            6 => Some(vec![]),
+            _ => None,
+        },
+    };
     let hosts: Vec<String> = (0..NODES).filter(|t| setup.mask >> t & 1 == 1).map(|t| format!("node{t}")).collect();
     let members = if setup.parent.is_some() || hosts.is_empty() {
         Members::All
@@ -188,6 +217,8 @@ struct Machine {
     next_rank: u32,
     steps: usize,
     restarted: bool,
+    /// How many jobs were told to give way, and how many before the last event or step.
+    preempted: usize,
 }
 
 static POOL: LazyLock<rayon::ThreadPool> =
@@ -245,11 +276,13 @@ impl Machine {
             next_rank: NODES,
             steps: 0,
             restarted: false,
+            preempted: 0,
         }
     }
 
     fn run(&mut self, op: &Op) -> Result<(), TestCaseError> {
         let before = self.promises();
+        let preempted = self.preempted;
         let (first_end, quiet) = (self.first_end(), self.quiet());
         match op {
             Op::Restart => self.restart()?,
@@ -270,7 +303,7 @@ impl Machine {
             op,
             Op::Submit { priority: 0..=8, .. } | Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake
         );
-        if calm && quiet && self.quiet() && self.now < first_end {
+        if calm && preempted == self.preempted && quiet && self.quiet() && self.now < first_end {
             self.kept(&before)?;
         }
         Ok(())
@@ -288,7 +321,10 @@ impl Machine {
         prop_assert_eq!(text(&answer), text(&other), "I7/I8: {:?}", event);
         prop_assert_eq!(self.plain(&effects), self.plain(&shadow), "I7/I8: {:?}", event);
         match answer {
-            Ok(()) => self.observer.event(event, &effects, self.site.graph()),
+            Ok(()) => {
+                self.observer.event(event, &effects, self.site.graph());
+                self.fair(&effects)?;
+            }
             Err(error) => {
                 prop_assert!(effects.is_empty());
                 prop_assert!(!error.to_string().is_empty());
@@ -311,7 +347,31 @@ impl Machine {
         prop_assert!(!end.more);
         prop_assert_eq!(self.plain(&effects), self.plain(&shadow), "I7/I8");
         self.observer.effects(&effects, self.site.graph());
+        self.fair(&effects)?;
         self.check()
+    }
+
+    /// I4: who is told to give way may be, by the policy of its queue, and is not protected; and it is killed only when
+    /// its grace is over.
+    fn fair(&mut self, effects: &[Effect]) -> Result<(), TestCaseError> {
+        for effect in effects {
+            if let Effect::Preempt { job, kill_at, .. } = effect {
+                self.preempted += 1;
+                let job = self.site.job(*job).expect("a known job");
+                let queue = self.site.queue_name(job.queue).expect("its queue");
+                let config = self.site.queue_config(queue).expect("a live queue");
+                let policy = &config.policy.preemption;
+                prop_assert!(policy.preemptible, "I4: {} of {}", job.id, queue);
+                prop_assert!(job.started + policy.preemptible_after <= self.now, "I4: {} is protected", job.id);
+                prop_assert_eq!(*kill_at, self.now + policy.grace);
+            }
+            if let Effect::Kill { job } = effect
+                && let Some(victim) = self.site.victims().get(job)
+            {
+                prop_assert!(!victim.killed || victim.kill_at <= self.now, "I4: {} is killed early", job);
+            }
+        }
+        Ok(())
     }
 
     /// Whatever is asked, the site stays as it is; what a preview refuses is refused, and the other way round.
@@ -489,6 +549,10 @@ impl Machine {
                 let running = pick_job(site, *pick, |id| state(id) == Some(JobState::Running)).or_else(|| job(*pick));
                 let outcome = if *failed { Outcome::Failed } else { Outcome::Completed };
                 one(running.map(|job| Event::End { job, outcome }))
+            }
+            Op::GiveWay { pick, outcome } => {
+                let outcome = [Outcome::Cancelled, Outcome::Failed, Outcome::Completed][usize::from(*outcome)];
+                one(pick_job(site, *pick, |id| site.victims().contains_key(&id)).map(|job| Event::End { job, outcome }))
             }
             Op::Free { pick, mask } => {
                 let held = pick_job(site, *pick, |id| {
@@ -714,4 +778,5 @@ fn the_machine_covers_the_site() {
     let counts = machine.site.counts();
     assert!(counts.completed > 10 && counts.failed > 5 && counts.cancelled > 0 && counts.denied > 0, "{counts:?}");
     assert!(counts.requeued > 0, "{counts:?}");
+    assert!(machine.preempted > 3, "{} jobs were told to give way", machine.preempted);
 }

@@ -14,6 +14,7 @@ mod forecast;
 mod jobspec;
 mod output;
 mod plan;
+mod preempted;
 mod progress;
 mod query;
 mod replay;

@@ -179,6 +179,7 @@ impl Site {
     pub(super) fn hello_done(&mut self, now: Timestamp, effects: &mut Vec<Effect>) -> Result<(), EventError> {
         if std::mem::replace(&mut self.recovering, false) {
             self.coordinator.end_recovery();
+            self.repeat_signals(effects);
             self.unsettled = true;
             self.settle(now, effects);
         }

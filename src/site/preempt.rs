@@ -200,6 +200,17 @@ impl Site {
         self.queue_mut(queue).promises.excused = true;
     }
 
+    /// After a recovery: signals and kills that may have been lost are told again.
+    pub(super) fn repeat_signals(&mut self, effects: &mut Vec<Effect>) {
+        for (job, victim) in &self.preemptions.victims {
+            let Victim { by, kill_at, killed, then } = victim.clone();
+            effects.push(match killed {
+                true => Effect::Kill { job: *job },
+                false => Effect::Preempt { job: *job, by, kill_at, then },
+            });
+        }
+    }
+
     /// Kills whose grace is over.
     pub(super) fn kill_due(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         if self.preemptions.victims.is_empty() {

@@ -23,12 +23,21 @@ pub enum Blocker {
     Job {
         /// Which.
         job: JobId,
-        /// `running`, `housekeeping` or `requeued`.
+        /// `running`, `giving way`, `housekeeping` or `requeued`.
         what: &'static str,
         /// The targets in question that it holds.
         targets: TargetSet,
         /// When it should be gone.
         until: Span,
+    },
+    /// Targets are held for a job that others give way to.
+    Hold {
+        /// Which.
+        job: JobId,
+        /// The targets in question.
+        targets: TargetSet,
+        /// When it is planned to start; never if that is not known.
+        at: Timestamp,
     },
     /// A job before it in the order, which nothing may overtake.
     Ahead(JobId),
