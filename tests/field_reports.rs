@@ -238,7 +238,7 @@ fn core_6689_new_members_are_seen_at_once_or_refused() {
 #[test]
 fn core_4884_an_overlapping_start_is_refused_or_takes() {
     let mut bed = Bed::new(4, &[queue("a", "0-2"), queue("b", "2-3")], &["a"]);
-    let start = |take| Event::QueueStart { queue: "b".into(), mode: StartMode { take, group: None } };
+    let start = |take| Event::QueueStart { queue: "b".into(), mode: StartMode { take, ..StartMode::default() } };
     let refused = bed.try_tell(start(false)).expect_err("an overlap").to_string();
     assert!(refused.contains("queue b") && refused.contains("queue a") && refused.contains("target 2"), "{refused}");
     assert!(!bed.view("b").started && bed.view("a").up == set("0-2"));

@@ -22,7 +22,7 @@ fn start_of(bed: &Bed, id: u64) -> Span {
 
 fn start(queue: &str, group: Option<i64>) -> Event {
     let group = group.map(|give_up| GroupMode { min: None, give_up: at(give_up) });
-    Event::QueueStart { queue: queue.into(), mode: StartMode { take: false, group } }
+    Event::QueueStart { queue: queue.into(), mode: StartMode { group, ..StartMode::default() } }
 }
 
 /// Three queues that share nodes, a switch that is to come, and forty jobs of mixed sizes.

@@ -13,6 +13,7 @@
 use sluice::base::{Epoch, GroupId, QueueId, TargetId, TargetSet, Timestamp, Window};
 use sluice::coordinator::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::num::NonZeroU32;
 
 /// What a world has and which of its ways it may go.
 #[derive(Clone, Copy)]
@@ -32,6 +33,10 @@ struct World {
     switches: bool,
     members: bool,
     plans: bool,
+    /// Starts, switches and plans in waves of one.
+    waves: bool,
+    /// Switches are taken back.
+    undo: bool,
     /// States to explore by default.
     bound: usize,
 }
@@ -50,6 +55,8 @@ const PLAIN: World = World {
     switches: false,
     members: false,
     plans: false,
+    waves: false,
+    undo: false,
     bound: 4_500,
 };
 
@@ -58,6 +65,10 @@ const PLAIN: World = World {
 enum Op {
     Start(usize, bool),
     Group(usize, Option<u32>),
+    Waves(usize),
+    /// A switch in waves, now or in a while.
+    SwitchInWaves(usize, usize, bool),
+    Undo,
     Stop(usize, bool),
     Switch(usize, usize, bool),
     /// The same, in a while.
@@ -133,6 +144,10 @@ fn spec(slot: usize, members: u32, precedence: i32) -> QueueSpec {
         horizon: Horizon::Strict,
         members: (0..32).filter(|t| members >> t & 1 == 1).map(TargetId).collect(),
     }
+}
+
+fn in_waves() -> StartOptions {
+    StartOptions { take: true, group: None, max_leaving: NonZeroU32::new(1) }
 }
 
 impl State {
@@ -309,6 +324,13 @@ impl State {
         assert!(leaving.is_subset(self.c.watched_targets()));
         let told: TargetSet = self.c.donations().flat_map(|d| d.targets.iter().collect::<Vec<_>>()).collect();
         assert!(leaving.is_subset(&told), "what leaves is in a donation");
+        for queue in self.c.queues() {
+            let Some(most) = self.c.max_leaving(queue) else { continue };
+            let (later, arriving) = (self.c.in_later_waves(queue), self.c.arriving(queue));
+            let leaving = arriving.intersection_len(self.c.leaving_targets());
+            assert!(later.is_empty() || leaving >= most.get() as usize, "{queue} has room in its wave");
+            assert!(later.is_disjoint(&arriving), "what waits for a wave is not on its way");
+        }
         for (_, group) in self.c.groups() {
             let waits = group.phase != GroupPhase::Committed;
             assert!(!waits || !self.c.is_claiming(group.queue), "a waiting group is no claim");
@@ -413,11 +435,31 @@ impl State {
         let now = self.at(0);
         match op {
             Op::Start(slot, take) => {
-                self.c.start(now, self.live[slot]?, &StartOptions { take, group: None }).ok()?;
+                self.c.start(now, self.live[slot]?, &StartOptions { take, ..StartOptions::default() }).ok()?;
             }
             Op::Group(slot, min) => {
                 let group = Some(GroupRequest { min, give_up: self.at(2) });
-                self.c.start(now, self.live[slot]?, &StartOptions { take: true, group }).ok()?;
+                self.c.start(now, self.live[slot]?, &StartOptions { take: true, group, max_leaving: None }).ok()?;
+            }
+            Op::Waves(slot) => {
+                self.c.start(now, self.live[slot]?, &in_waves()).ok()?;
+            }
+            Op::SwitchInWaves(from, to, later) => {
+                let start = vec![(self.live[to]?, in_waves())];
+                let request = SwitchRequest { release: vec![self.live[from]?], start };
+                match later {
+                    true if self.c.plans().count() > 0 => return None,
+                    true => {
+                        self.c.plan_switch(self.at(1), request);
+                    }
+                    false => {
+                        self.c.switch(now, &request).ok()?;
+                    }
+                }
+            }
+            Op::Undo => {
+                let (latest, ..) = self.c.switches().last()?;
+                self.c.undo(now, latest).ok()?;
             }
             Op::Stop(slot, release) => {
                 let queue = self.live[slot]?;
@@ -427,14 +469,14 @@ impl State {
                 }
             }
             Op::Switch(from, to, take) => {
-                let start = vec![(self.live[to]?, StartOptions { take, group: None })];
+                let start = vec![(self.live[to]?, StartOptions { take, ..StartOptions::default() })];
                 self.c.switch(now, &SwitchRequest { release: vec![self.live[from]?], start }).ok()?;
             }
             Op::Plan(from, to, take) => {
                 if self.c.plans().count() > 0 {
                     return None;
                 }
-                let start = vec![(self.live[to]?, StartOptions { take, group: None })];
+                let start = vec![(self.live[to]?, StartOptions { take, ..StartOptions::default() })];
                 let request = SwitchRequest { release: vec![self.live[from]?], start };
                 self.c.plan_switch(self.at(1), request);
             }
@@ -537,7 +579,7 @@ impl State {
                 return Some(Vec::new());
             }
             Op::CrashStart(slot) => {
-                self.c.start(now, self.live[slot]?, &StartOptions { take: true, group: None }).ok()?;
+                self.c.start(now, self.live[slot]?, &StartOptions { take: true, ..StartOptions::default() }).ok()?;
                 return self.lose_a_step();
             }
             Op::CrashStop(slot) => {
@@ -578,6 +620,10 @@ impl State {
             if world.groups {
                 ops.extend([Op::Group(slot, None), Op::Group(slot, Some(1))]);
             }
+            if world.waves {
+                ops.push(Op::Waves(slot));
+                ops.extend(slots.clone().map(|to| Op::SwitchInWaves(slot, to, world.plans)));
+            }
             if world.removal {
                 ops.extend([Op::Remove(slot), Op::Create(slot)]);
             }
@@ -593,6 +639,9 @@ impl State {
             if world.loans {
                 ops.extend(targets.clone().map(|t| Op::Lend(t, slot)));
             }
+        }
+        if world.undo {
+            ops.push(Op::Undo);
         }
         if world.plans {
             ops.push(Op::Cancel);
@@ -665,7 +714,8 @@ impl State {
             let flags = u8::from(self.c.is_claiming(queue)) | u8::from(self.c.is_started(queue)) << 1;
             let bits = |set: &TargetSet| set.iter().fold(0u8, |bits, t| bits | 1 << t.0);
             let view = self.views.get(&queue).map_or(0, bits);
-            key.extend([flags, rank(self.c.take(queue)), bits(&self.c.awaiting(queue)), view]);
+            let waves = self.c.max_leaving(queue).map_or(0, NonZeroU32::get) as u8;
+            key.extend([flags, rank(self.c.take(queue)), bits(&self.c.awaiting(queue)), view, waves]);
         }
         for (_, group) in self.c.groups() {
             let phase = match group.phase {
@@ -679,7 +729,20 @@ impl State {
         for (_, plan) in self.c.plans() {
             key.extend([207, relative(plan.at)]);
             key.extend(plan.request.release.iter().map(|q| label(*q)));
-            key.extend(plan.request.start.iter().flat_map(|(q, options)| [label(*q), u8::from(options.take)]));
+            key.extend(plan.request.start.iter().flat_map(|(q, options)| {
+                [label(*q), u8::from(options.take) | u8::from(options.max_leaving.is_some()) << 1]
+            }));
+        }
+        // What an undo would lead to.
+        if let Some((latest, ..)) = self.c.switches().last() {
+            let mut undone = self.c.clone();
+            key.extend([208, u8::from(undone.undo(self.at(0), latest).is_ok())]);
+            for queue in self.live.iter().flatten() {
+                let waves = undone.max_leaving(*queue).is_some();
+                let claims = undone.is_claiming(*queue);
+                key.push(u8::from(claims) | u8::from(undone.is_started(*queue)) << 1 | u8::from(waves) << 2);
+            }
+            key.extend(undone.claims().into_iter().map(label));
         }
         key.extend(self.members.iter().map(|m| *m as u8));
         key.extend([203, self.late.map_or(99, label), u8::from(self.connected)]);
@@ -815,6 +878,17 @@ fn ownership_holds_in_every_reachable_state() {
         World { name: "loans", loans: true, removal: true, queues: &[(0b11, 0), (0b11, 1)], ..PLAIN },
         World { name: "three queues", removal: true, queues: &[(0b11, 0), (0b01, 0), (0b11, 1)], ..PLAIN },
         World { name: "plans", plans: true, groups: true, loans: true, ..PLAIN },
+        World { name: "waves", waves: true, offline: true, targets: 3, queues: &[(0b111, 0), (0b111, 0)], ..PLAIN },
+        World { name: "waves, planned, lent, undone", waves: true, plans: true, loans: true, undo: true, ..PLAIN },
+        World {
+            name: "undo",
+            undo: true,
+            switches: true,
+            groups: true,
+            removal: true,
+            queues: &[(0b11, 0), (0b11, 0), (0b10, 1)],
+            ..PLAIN
+        },
         World {
             name: "everything",
             plans: true,
@@ -827,6 +901,8 @@ fn ownership_holds_in_every_reachable_state() {
             offline: true,
             switches: true,
             members: true,
+            waves: true,
+            undo: true,
             targets: 3,
             queues: &[(0b111, 0), (0b011, 0), (0b110, 1)],
             ..PLAIN

@@ -24,6 +24,7 @@ use sluice::site::{
     QueueView, Site, SiteOptions, Snapshot, StartMode, Submission, SwitchSpec, Usage,
 };
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::{Arc, LazyLock};
 
 const NODES: u32 = 6;
@@ -56,11 +57,12 @@ enum Op {
     Configure(u8, Vec<(u8, Setup)>),
     Ask(u8),
     Enable(u8, bool),
-    Start { queue: u8, take: bool, group: Option<(u8, Option<u8>)> },
+    Start { queue: u8, take: bool, group: Option<(u8, Option<u8>)>, waves: u8 },
     Stop(u8, bool),
     Switch { release: u8, start: u8 },
     Plan { after: u8, name: u8, release: u8, start: u8 },
     Unplan(u8),
+    Abort(Option<u8>),
     Offline(u8),
     Online(u8),
     Drain(u8, Option<u8>),
@@ -120,12 +122,14 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (0u8..8, proptest::collection::vec((0u8..4, setup()), 1..5)).prop_map(|(a, b)| Op::Configure(a, b)),
         2 => any::<u8>().prop_map(Op::Ask),
         2 => (q.clone(), 0u8..4).prop_map(|(a, b)| Op::Enable(a, b > 0)),
-        14 => (q.clone(), any::<bool>(), group).prop_map(|(queue, take, group)| Op::Start { queue, take, group }),
+        14 => (q.clone(), any::<bool>(), group, prop_oneof![2 => Just(0u8), 1 => 1u8..3])
+            .prop_map(|(queue, take, group, waves)| Op::Start { queue, take, group, waves }),
         3 => (q.clone(), any::<bool>()).prop_map(|(a, b)| Op::Stop(a, b)),
         3 => (q.clone(), q.clone()).prop_map(|(release, start)| Op::Switch { release, start }),
         4 => (1u8..80, 0u8..3, q.clone(), q.clone())
             .prop_map(|(after, name, release, start)| Op::Plan { after, name, release, start }),
         1 => (0u8..3).prop_map(Op::Unplan),
+        2 => proptest::option::of(0u8..3).prop_map(Op::Abort),
         2 => any::<u8>().prop_map(Op::Offline),
         8 => any::<u8>().prop_map(Op::Online),
         2 => (any::<u8>(), proptest::option::of(0u8..60)).prop_map(|(a, b)| Op::Drain(a, b)),
@@ -152,8 +156,8 @@ fn prelude() -> Vec<Op> {
         Op::Create(2, setup(0, 4, 0, true, None)),
         Op::Create(3, setup(0, 0, 0, false, Some(0))),
         Op::Online(0xff),
-        Op::Start { queue: 0, take: false, group: None },
-        Op::Start { queue: 3, take: false, group: None },
+        Op::Start { queue: 0, take: false, group: None, waves: 0 },
+        Op::Start { queue: 3, take: false, group: None, waves: 0 },
     ]
 }
 
@@ -394,7 +398,7 @@ impl Machine {
         }
         let fate = [None, Some(PendingFate::Hold)][usize::from(pick & 1)].clone();
         let name = queue_name(pick >> 1 & 3);
-        let take = StartMode { take: pick >> 4 & 1 == 1, group: None };
+        let take = StartMode { take: pick >> 4 & 1 == 1, ..StartMode::default() };
         let event = match pick >> 5 & 3 {
             0 => Event::QueueStart { queue: name, mode: take },
             1 => Event::QueueStop { queue: name, release: true, reason: "test".to_owned() },
@@ -615,12 +619,15 @@ impl Machine {
             Op::Enable(queue, false) => {
                 vec![Event::QueueDisable { queue: queue_name(*queue), reason: "test".to_owned() }]
             }
-            Op::Start { queue, take, group } => {
+            Op::Start { queue, take, group, waves } => {
                 let group = group.map(|(after, min)| GroupMode {
                     min: min.map(u32::from),
                     give_up: self.now + Duration::from_secs(after.into()),
                 });
-                vec![Event::QueueStart { queue: queue_name(*queue), mode: StartMode { take: *take, group } }]
+                vec![Event::QueueStart {
+                    queue: queue_name(*queue),
+                    mode: StartMode { take: *take, group, max_leaving: NonZeroU32::new((*waves).into()) },
+                }]
             }
             Op::Stop(queue, release) => {
                 vec![Event::QueueStop { queue: queue_name(*queue), release: *release, reason: "test".to_owned() }]
@@ -631,6 +638,7 @@ impl Machine {
                 name: format!("plan{name}"),
                 switch: switch(*release, *start),
             }],
+            Op::Abort(name) => vec![Event::Abort { plan: name.map(|name| format!("plan{name}")) }],
             Op::Unplan(name) => vec![Event::CancelPlanned { name: format!("plan{name}") }],
             Op::Offline(mask) => vec![Event::Offline { targets: pick_targets(site, *mask) }],
             Op::Online(mask) => vec![Event::Online { targets: pick_targets(site, *mask) }],
@@ -683,7 +691,10 @@ fn waiting_as_one(mut counts: Counts) -> Counts {
 }
 
 fn switch(release: u8, start: u8) -> SwitchSpec {
-    SwitchSpec { release: vec![queue_name(release)], start: vec![(queue_name(start), StartMode::default())] }
+    // Some of them in waves.
+    let max_leaving = NonZeroU32::new(u32::from(release == 1));
+    let mode = StartMode { max_leaving, ..StartMode::default() };
+    SwitchSpec { release: vec![queue_name(release)], start: vec![(queue_name(start), mode)] }
 }
 
 /// Whole nodes, parts of nodes, slots; from 8 to 10 with one to three of the licences that all queues share, then with flash

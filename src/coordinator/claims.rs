@@ -48,6 +48,7 @@ impl Coordinator {
             self.queue_mut(loan.lender).wanted.remove(target);
             self.queue_mut(loan.borrower).wanted.insert(target);
         }
+        self.leave_to_later_waves();
     }
 
     /// Why a loan is void; `None` while it is good.

@@ -5,7 +5,7 @@ use super::policy::Overlap;
 use super::state::{Claim, Coordinator, Queue};
 use super::types::{
     Group, GroupFailure, GroupPhase, GroupRequest, Order, Plan, PlanId, QueueSpec, StartError, StartOptions, Started,
-    SwitchRequest, TakeStamp,
+    SwitchId, SwitchRequest, TakeStamp,
 };
 use crate::base::{GroupId, QueueId, TargetSet, Timestamp};
 
@@ -80,6 +80,7 @@ impl Coordinator {
     /// waits as a group takes a new group request over, or, started without one, claims at once.
     pub fn start(&mut self, now: Timestamp, queue: QueueId, options: &StartOptions) -> Result<Started, StartError> {
         let started = self.start_as_of(now, now, queue, options, false)?;
+        self.queue_mut(queue).commands += 1;
         if started != Started::Resumed {
             self.update_desired();
         }
@@ -91,21 +92,25 @@ impl Coordinator {
     pub fn stop(&mut self, now: Timestamp, queue: QueueId, release: bool) -> bool {
         let Some(known) = self.live_mut(queue) else { return false };
         known.started = false;
+        known.commands += 1;
         if release {
             self.release_claim(now, queue);
+        }
+        if release || self.takes_in_waves() {
             self.update_desired();
         }
         true
     }
 
-    /// Stops queues with release, then starts others, as one. If anything is refused, nothing changes.
-    pub fn switch(&mut self, now: Timestamp, request: &SwitchRequest) -> Result<(), StartError> {
+    /// Stops queues with release, then starts others, as one. If anything is refused, nothing changes. What it did can
+    /// be taken back with [`undo`](Self::undo).
+    pub fn switch(&mut self, now: Timestamp, request: &SwitchRequest) -> Result<SwitchId, StartError> {
         self.switch_as_of(now, now, request, false)
     }
 
     /// What [`switch`](Self::switch) would say at `now`; changes nothing.
     pub fn check_switch(&self, now: Timestamp, request: &SwitchRequest) -> Result<(), StartError> {
-        self.clone().switch(now, request)
+        self.clone().switch(now, request).map(|_| ())
     }
 
     /// Plans a switch. It is done by the first reconcile at or after `at`, before everything else, its takes stamped
@@ -145,7 +150,7 @@ impl Coordinator {
             let Some(plan) = self.plans.remove(&id) else { continue };
             let request = plan.request;
             let report = match self.switch_as_of(at, now, &request, plan.level) {
-                Ok(()) => Order::PlanExecuted { plan: id, request },
+                Ok(switch) => Order::PlanExecuted { plan: id, request, switch },
                 Err(error) => Order::PlanRefused { plan: id, request, error },
             };
             self.outbox.push(report);
@@ -160,9 +165,10 @@ impl Coordinator {
         now: Timestamp,
         request: &SwitchRequest,
         level: bool,
-    ) -> Result<(), StartError> {
+    ) -> Result<SwitchId, StartError> {
         // On a copy: a refusal half-way must leave nothing behind, and switches are rare.
         let mut next = self.clone();
+        let before = self.before(request);
         for queue in &request.release {
             if !next.stop(now, *queue, true) {
                 return Err(StartError::UnknownQueue(*queue));
@@ -170,10 +176,11 @@ impl Coordinator {
         }
         for (queue, options) in &request.start {
             next.start_as_of(at, now, *queue, options, level)?;
+            next.queue_mut(*queue).commands += 1;
         }
         next.update_desired();
         *self = next;
-        Ok(())
+        Ok(self.note_done(now, before))
     }
 
     fn start_as_of(
@@ -187,6 +194,9 @@ impl Coordinator {
         let queue = self.live(id).ok_or(StartError::UnknownQueue(id))?;
         if let Some(request) = &options.group {
             check_give_up(id, queue, request, now)?;
+            if options.max_leaving.is_some() {
+                return Err(StartError::GroupInWaves { queue: id, name: queue.spec.name.clone() });
+            }
         }
         let waiting = self.group_of(id);
         if let Some(started) = self.resume(now, id, options, waiting) {
@@ -202,7 +212,7 @@ impl Coordinator {
         let started = match &options.group {
             None => {
                 self.replace_group(now, waiting);
-                self.queue_mut(id).claim = Some(Claim { take });
+                self.queue_mut(id).claim = Some(Claim { take, max_leaving: options.max_leaving });
                 Started::Now
             }
             Some(request) => Started::Gathering(self.request_group(id, take, request)?),
@@ -232,7 +242,12 @@ impl Coordinator {
                 self.replace_group(now, Some(group));
                 Started::Resumed
             }
-            (None, _) if claims => Started::Resumed,
+            (None, _) if claims => {
+                if let Some(claim) = self.queue_mut(id).claim.as_mut().filter(|_| options.max_leaving.is_some()) {
+                    claim.max_leaving = options.max_leaving;
+                }
+                Started::Resumed
+            }
             (Some(_), None) | (None, _) => return None,
         };
         self.queue_mut(id).started = true;

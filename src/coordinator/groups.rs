@@ -92,7 +92,7 @@ impl Coordinator {
         group.phase = phase;
         self.bump();
         if claims != claimed {
-            self.queue_mut(queue).claim = claims.then_some(Claim { take });
+            self.queue_mut(queue).claim = claims.then_some(Claim { take, max_leaving: None });
             self.update_desired();
         }
     }

@@ -24,6 +24,8 @@
 //! | `reconcile` | the step: R1–R4, R7 |
 //! | `messages` | ups, downs, epochs, acknowledgements, recovery; R6, R8 |
 //! | `groups` | starts that want their targets all at once |
+//! | `waves` | starts that take their targets a few at a time |
+//! | `undo` | a switch taken back |
 //! | `loans` | targets lent until an instant |
 //! | `donations` | what is on its way, for reports and arrival times |
 //! | `windows` | ownership windows per queue |
@@ -40,6 +42,8 @@ mod query;
 mod reconcile;
 mod state;
 mod types;
+mod undo;
+mod waves;
 mod windows;
 
 #[cfg(test)]
@@ -49,7 +53,8 @@ pub use policy::{Horizon, Overlap};
 pub use state::Coordinator;
 pub use types::{
     Blocked, Cause, Conflict, Donation, FoundError, Group, GroupFailure, GroupPhase, GroupRequest, Holders, Loan,
-    LoanEnd, LoanError, Order, Ownership, Plan, PlanId, QueueSpec, StartError, StartOptions, Started, SwitchRequest,
-    TakeStamp,
+    LoanEnd, LoanError, Order, Ownership, Plan, PlanId, QueueSpec, StartError, StartOptions, Started, SwitchId,
+    SwitchRequest, TakeStamp, UndoError,
 };
+pub use undo::MAX_UNDO;
 pub use windows::LOOK_AHEAD;

@@ -5,6 +5,7 @@ use super::state::Coordinator;
 use super::types::{Blocked, Group, GroupPhase, Loan, Ownership, Plan, PlanId, QueueSpec, TakeStamp};
 use super::windows::LOOK_AHEAD;
 use crate::base::{Epoch, GroupId, QueueId, TargetId, TargetSet, Timestamp};
+use std::num::NonZeroU32;
 
 static NONE: std::sync::LazyLock<TargetSet> = std::sync::LazyLock::new(TargetSet::new);
 
@@ -86,6 +87,11 @@ impl Coordinator {
     /// When a claiming queue took; `None` if it did not.
     pub fn take(&self, queue: QueueId) -> Option<TakeStamp> {
         self.queues.get(&queue).and_then(|q| q.claim).and_then(|claim| claim.take)
+    }
+
+    /// How many targets at a time leave others for a claiming queue; `None`: all, or it does not claim.
+    pub fn max_leaving(&self, queue: QueueId) -> Option<NonZeroU32> {
+        self.queues.get(&queue).and_then(|q| q.claim).and_then(|claim| claim.max_leaving)
     }
 
     /// Who comes before a claiming queue for some of its members (`blocked: overlap`).

@@ -1,8 +1,8 @@
 //! The step: from who has what toward who should have it.
 //!
 //! Order within a step: planned switches that are due, ends of loans, groups, then R1 (leave), R4 (keep), R2
-//! (release), R3 (arrive). Nothing that a rule does lets an earlier one fire again, except a group that is complete:
-//! then the groups and rules are looked at once more.
+//! (release), R3 (arrive), the next waves. Nothing that a rule does lets an earlier one fire again, except a group that
+//! is complete and a wave that begins: then the groups and rules are looked at once more.
 
 use super::state::Coordinator;
 use super::types::{Cause, Holders, Order};
@@ -51,7 +51,11 @@ impl Coordinator {
                 self.keep(now, &self.held_back(), holders);
             }
             self.arrive(now);
-            if !completed && !self.changed {
+            let wave = self.next_waves(now, holders);
+            if wave {
+                self.leave(now, holders);
+            }
+            if !completed && !wave && !self.changed {
                 break;
             }
         }

@@ -4,10 +4,12 @@
 //! functions at the end of this file and the inventory commands change these sets.
 
 use super::donations::Batch;
-use super::types::{Blocked, Group, Loan, Order, Plan, PlanId, QueueSpec, TakeStamp};
+use super::types::{Blocked, Group, Loan, Order, Plan, PlanId, QueueSpec, SwitchId, TakeStamp};
+use super::undo::Done;
 use crate::base::{Epoch, GroupId, QueueId, TargetId, TargetSet, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 /// The owner of targets: see the module. All of it is on record before orders leave, so that a crash loses nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -38,6 +40,11 @@ pub struct Coordinator {
     pub(super) takes: u64,
     pub(super) next_group: u32,
     pub(super) next_plan: u32,
+    /// The latest switches, with what there was before each.
+    #[serde(default)]
+    pub(super) done: BTreeMap<SwitchId, Done>,
+    #[serde(default)]
+    pub(super) next_switch: u32,
     pub(super) version: u64,
     /// Reports that wait for the next reconcile.
     pub(super) outbox: Vec<Order>,
@@ -54,12 +61,15 @@ pub(super) struct Queue {
     pub(super) removed: bool,
     pub(super) started: bool,
     pub(super) claim: Option<Claim>,
+    /// How many commands changed `started` or `claim`; tells an undo whether others came since.
+    #[serde(default)]
+    pub(super) commands: u64,
     pub(super) connected: bool,
     pub(super) owned: TargetSet,
     pub(super) leaving: TargetSet,
     /// Members for which this queue comes first. Follows from the claims; kept, because every step reads it.
     pub(super) desired: TargetSet,
-    /// `desired`, less what is lent, and what is borrowed.
+    /// `desired`, less what is lent or waits for a later wave, and what is borrowed or left here until a later wave.
     pub(super) wanted: TargetSet,
     /// What its scheduler was told is up, or will be told at the end of this step.
     pub(super) told_up: TargetSet,
@@ -77,6 +87,9 @@ pub(super) struct Queue {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Claim {
     pub(super) take: Option<TakeStamp>,
+    /// How many targets may leave other started queues for this one at a time; `None`: all.
+    #[serde(default)]
+    pub(super) max_leaving: Option<NonZeroU32>,
 }
 
 impl Queue {
@@ -86,6 +99,7 @@ impl Queue {
             removed: false,
             started: false,
             claim: None,
+            commands: 0,
             connected: true,
             owned: TargetSet::new(),
             leaving: TargetSet::new(),

@@ -6,6 +6,7 @@ use super::policy::{Horizon, Overlap};
 use crate::base::{Epoch, GroupId, QueueId, TargetId, TargetSet, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::num::NonZeroU32;
 
 /// Who has a target. Every target of the inventory is in exactly one of these states (I5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -40,6 +41,11 @@ pub struct StartOptions {
     pub take: bool,
     /// Wait for the targets and get them all at once.
     pub group: Option<GroupRequest>,
+    /// Take the targets in waves: this many at most leave other started queues for this one at a time, and the rest
+    /// goes on being used there. Holds until the claim is given up or another number is given. What a stopped or
+    /// released queue gives up does not wait.
+    #[serde(default)]
+    pub max_leaving: Option<NonZeroU32>,
 }
 
 /// A start that wants its targets all at once.
@@ -58,6 +64,57 @@ pub struct SwitchRequest {
     pub release: Vec<QueueId>,
     /// Queues that start, in this order.
     pub start: Vec<(QueueId, StartOptions)>,
+}
+
+/// A switch that was done, for [`Coordinator::undo`](super::Coordinator::undo); never reused.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SwitchId(pub u32);
+
+impl fmt::Display for SwitchId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Why a switch could not be undone; nothing changed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, Serialize, Deserialize)]
+pub enum UndoError {
+    /// It was never done, was undone already, or lies behind the last [`MAX_UNDO`](super::MAX_UNDO).
+    #[error("switch {0} is not among those that can be undone")]
+    Unknown(SwitchId),
+    /// A queue of it was removed since.
+    #[error("switch {switch} cannot be undone: queue {name} was removed since")]
+    Removed {
+        /// Which switch.
+        switch: SwitchId,
+        /// The name of the queue.
+        name: String,
+    },
+    /// A queue of it was started, stopped or switched since.
+    #[error(
+        "switch {switch} cannot be undone: queue {name} was started, stopped or switched since; say what is wanted \
+         with a switch of its own"
+    )]
+    Superseded {
+        /// Which switch.
+        switch: SwitchId,
+        /// The name of the queue.
+        name: String,
+    },
+    /// A queue that started since is in the way of one that would claim again.
+    #[error(
+        "switch {switch} cannot be undone: queue {name} would claim again, and shares {} at equal precedence",
+        list_conflicts(conflicts)
+    )]
+    Overlap {
+        /// Which switch.
+        switch: SwitchId,
+        /// The name of the queue that would claim again.
+        name: String,
+        /// The queues in its way.
+        conflicts: Vec<Conflict>,
+    },
 }
 
 /// A planned switch; never reused.
@@ -146,6 +203,14 @@ pub enum StartError {
         name: String,
         /// How many members are online.
         members: usize,
+    },
+    /// A start asks for its targets all at once and in waves.
+    #[error("queue {name} cannot start as a group and in waves: `max-leaving` takes targets a few at a time")]
+    GroupInWaves {
+        /// The queue that was to start.
+        queue: QueueId,
+        /// Its name.
+        name: String,
     },
     /// The give-up time of a group has passed already.
     #[error("queue {name} cannot start as a group: the give-up time {give_up} is not later than now, {now}")]
@@ -470,6 +535,8 @@ pub enum Order {
         plan: PlanId,
         /// What it was.
         request: SwitchRequest,
+        /// By which it can be undone.
+        switch: SwitchId,
     },
     /// A planned switch was due and refused; nothing changed.
     PlanRefused {

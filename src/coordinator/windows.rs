@@ -9,7 +9,7 @@
 
 use super::claims::{Rank, rank};
 use super::policy::{Horizon, Overlap};
-use super::state::Coordinator;
+use super::state::{Claim, Coordinator, Queue};
 use super::types::{GroupPhase, Loan, Plan, TakeStamp};
 use crate::base::{Duration, GroupId, QueueId, TargetSet, Timeline, Timestamp, Window, Windows};
 use std::collections::BTreeMap;
@@ -18,20 +18,32 @@ use std::collections::BTreeMap;
 pub const LOOK_AHEAD: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The claims at some time in the future.
-type Claims = BTreeMap<QueueId, Option<TakeStamp>>;
+type Claims = BTreeMap<QueueId, Wish>;
+
+/// A claim at some time in the future.
+#[derive(Clone, Copy)]
+struct Wish {
+    take: Option<TakeStamp>,
+    /// Whether it takes targets in waves, so that nobody knows when each leaves its owner.
+    waves: bool,
+    /// Whether the queue schedules, so that waves leave it what they have not taken.
+    started: bool,
+}
 
 /// From `at` on a claim situation holds. Its beginning is strict when it is a group's.
 struct Epoch {
     at: Timestamp,
     strict: bool,
     order: Vec<QueueId>,
+    claims: Claims,
 }
 
-/// Targets with the same members and the same loan.
+/// Targets with the same members, the same loan, and the same owner that uses them until a later wave.
 struct Class {
     targets: TargetSet,
     members: Vec<QueueId>,
     loan: Option<Loan>,
+    user: Option<QueueId>,
 }
 
 /// A stretch of time in which one queue is wanted.
@@ -131,9 +143,9 @@ impl Coordinator {
         split
     }
 
-    /// Members alike, loans alike.
+    /// Members alike, loans alike, users alike.
     fn classes(&self) -> Vec<Class> {
-        let mut classes = vec![Class { targets: self.desirable(), members: Vec::new(), loan: None }];
+        let mut classes = vec![Class { targets: self.desirable(), members: Vec::new(), loan: None, user: None }];
         for (id, queue) in self.queues.iter().filter(|(_, q)| !q.removed) {
             let mut split = Vec::with_capacity(classes.len() + 1);
             for mut class in classes {
@@ -145,7 +157,7 @@ impl Coordinator {
                 class.targets -= &inside;
                 let mut members = class.members.clone();
                 members.push(*id);
-                split.push(Class { targets: inside, members, loan: None });
+                split.push(Class { targets: inside, members, loan: None, user: None });
                 split.push(class);
             }
             split.retain(|class| !class.targets.is_empty());
@@ -157,22 +169,20 @@ impl Coordinator {
         }
         for ((lender, borrower, until), targets) in lent {
             let loan = Some(Loan { lender, borrower, until });
-            let cut = |class: &mut Class| {
-                let inside = &class.targets & &targets;
-                class.targets -= &inside;
-                Class { targets: inside, members: class.members.clone(), loan }
-            };
-            let mut split: Vec<_> = classes.iter_mut().map(cut).collect();
-            classes.append(&mut split);
-            classes.retain(|class| !class.targets.is_empty());
+            cut(&mut classes, &targets, |class| class.loan = loan);
+        }
+        for (user, targets) in self.queues.keys().flat_map(|id| self.waiting(*id)) {
+            cut(&mut classes, &targets, |class| class.user = Some(user));
         }
         classes
     }
 
     /// The claims from now on, as planned switches and gathering groups will change them.
     fn future(&self, now: Timestamp) -> Vec<Epoch> {
-        let mut claims: Claims = self.queues.iter().filter_map(|(id, q)| q.claim.map(|c| (*id, c.take))).collect();
-        let mut epochs = vec![Epoch { at: now, strict: false, order: self.order_of(&claims) }];
+        let mut claims: Claims =
+            self.queues.iter().filter_map(|(id, q)| q.claim.map(|c| (*id, Wish::of(q, c)))).collect();
+        let first = Epoch { at: now, strict: false, order: self.order_of(&claims), claims: claims.clone() };
+        let mut epochs = vec![first];
         let mut events: Vec<(Timestamp, Event<'_>)> = Vec::new();
         for (id, plan) in self.plans.iter().filter(|(_, p)| p.at <= now + LOOK_AHEAD) {
             events.push((plan.at.max(now), Event::Switch(id.0, plan)));
@@ -192,7 +202,7 @@ impl Coordinator {
                     false
                 }
                 Event::Group(_, queue, take) if waiting.contains(&queue) => {
-                    claims.insert(queue, take);
+                    claims.insert(queue, Wish { take, waves: false, started: true });
                     true
                 }
                 Event::Group(..) => continue,
@@ -202,8 +212,9 @@ impl Coordinator {
                 Some(last) => {
                     last.strict |= strict;
                     last.order = order;
+                    last.claims = claims.clone();
                 }
-                None => epochs.push(Epoch { at, strict, order }),
+                None => epochs.push(Epoch { at, strict, order, claims: claims.clone() }),
             }
         }
         epochs
@@ -226,7 +237,7 @@ impl Coordinator {
             }
             let takes_over = options.take || queue.spec.overlap == Overlap::Take;
             let refuses = |other: &QueueId| {
-                let shares = |q: &super::state::Queue| {
+                let shares = |q: &Queue| {
                     q.spec.precedence == queue.spec.precedence
                         && !(&q.spec.members & &queue.spec.members).is_disjoint(&self.desirable())
                 };
@@ -236,14 +247,15 @@ impl Coordinator {
                 return;
             }
             groups.retain(|q| q != id);
-            next.insert(*id, takes_over.then_some(TakeStamp { at: plan.at, sequence: takes }));
+            let take = takes_over.then_some(TakeStamp { at: plan.at, sequence: takes });
+            next.insert(*id, Wish { take, waves: options.max_leaving.is_some(), started: true });
             takes += u64::from(takes_over);
         }
         (*claims, *waiting, *sequence) = (next, groups, takes);
     }
 
     fn order_of(&self, claims: &Claims) -> Vec<QueueId> {
-        let place = |(id, take): (&QueueId, &Option<TakeStamp>)| self.live(*id).map(|q| rank(*id, q, *take));
+        let place = |(id, wish): (&QueueId, &Wish)| self.live(*id).map(|q| rank(*id, q, wish.take));
         let mut order: Vec<Rank<'_>> = claims.iter().filter_map(place).collect();
         order.sort_unstable();
         order.into_iter().map(|r| r.3).collect()
@@ -251,7 +263,6 @@ impl Coordinator {
 
     /// Who is wanted for a class, and when that changes.
     fn stretches(&self, now: Timestamp, class: &Class, future: &[Epoch]) -> Vec<Stretch> {
-        let desired = |epoch: &Epoch| epoch.order.iter().find(|q| class.members.contains(q)).copied();
         let mut stretches: Vec<Stretch> = Vec::new();
         let mut push = |stretch: Stretch| {
             if stretches.last().is_none_or(|last| last.owner != stretch.owner) {
@@ -259,8 +270,9 @@ impl Coordinator {
             }
         };
         let mut loan = class.loan.filter(|l| l.until > now);
+        let mut owner = class.user;
         for epoch in future {
-            let owner = desired(epoch);
+            owner = epoch.owner(class, owner);
             let mut strict = epoch.strict;
             if let Some(live) = loan.filter(|l| l.until <= epoch.at) {
                 loan = None;
@@ -284,6 +296,37 @@ impl Coordinator {
         }
         stretches
     }
+}
+
+impl Wish {
+    fn of(queue: &Queue, claim: Claim) -> Self {
+        Wish { take: claim.take, waves: claim.max_leaving.is_some(), started: queue.started }
+    }
+}
+
+impl Epoch {
+    /// Who is wanted for a class that `before` had until now. Waves have no times: who has it goes on using it.
+    fn owner(&self, class: &Class, before: Option<QueueId>) -> Option<QueueId> {
+        let first = self.order.iter().find(|q| class.members.contains(q)).copied();
+        let waves = first.is_some_and(|first| self.claims.get(&first).is_some_and(|wish| wish.waves));
+        let uses =
+            |user: &QueueId| class.members.contains(user) && self.claims.get(user).is_some_and(|wish| wish.started);
+        before.filter(|user| waves && uses(user)).or(first)
+    }
+}
+
+/// Cuts the targets out of each class, as classes of their own that differ by `change`.
+fn cut(classes: &mut Vec<Class>, targets: &TargetSet, change: impl Fn(&mut Class)) {
+    let split = |class: &mut Class| {
+        let inside = &class.targets & targets;
+        class.targets -= &inside;
+        let mut part = Class { targets: inside, members: class.members.clone(), loan: class.loan, user: class.user };
+        change(&mut part);
+        part
+    };
+    let mut parts: Vec<_> = classes.iter_mut().map(split).collect();
+    classes.append(&mut parts);
+    classes.retain(|class| !class.targets.is_empty());
 }
 
 enum Event<'a> {

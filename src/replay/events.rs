@@ -141,6 +141,7 @@ fn event_line(event: &Event) -> (&'static str, Value) {
         Event::Planned { at, name, switch: spec } => {
             ("planned", json!({"at": time(*at), "name": name, "switch": switch(spec)}))
         }
+        Event::Abort { plan } => ("abort", json!({ "plan": plan })),
         Event::CancelPlanned { name } => ("cancel-planned", json!({"name": name})),
         Event::Offline { targets } => ("offline", json!({"targets": set(targets)})),
         Event::Online { targets } => ("online", json!({"targets": set(targets)})),

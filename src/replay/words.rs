@@ -36,7 +36,8 @@ pub fn mode(mode: &StartMode) -> String {
             format!(" as a group{min} until {}", g.give_up)
         }
     };
-    format!("{take}{group}")
+    let waves = mode.max_leaving.map_or(String::new(), |n| format!(" at most {n} leaving at a time"));
+    format!("{take}{group}{waves}")
 }
 
 /// An instant as people read it: seconds, and the date where the wall clock at time 0 (seconds since 1970) is known.

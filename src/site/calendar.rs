@@ -8,7 +8,7 @@ use super::error::EventError;
 use super::event::{Effect, GroupMode, StartMode, SwitchSpec};
 use super::state::Site;
 use crate::base::{QueueId, TargetSet, Timeline, Timestamp, Window, Windows};
-use crate::coordinator::{GroupRequest, PlanId, StartOptions, SwitchRequest};
+use crate::coordinator::{GroupRequest, PlanId, StartOptions, SwitchId, SwitchRequest};
 use crate::scheduler::Input;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -64,7 +64,9 @@ impl Site {
             let id = self.queue_id(name)?;
             seen.push(id);
             match self.queue(id).parent {
-                Some(_) if mode.group.is_some() => return Err(EventError::VirtualGroup(name.clone())),
+                Some(_) if mode.group.is_some() || mode.max_leaving.is_some() => {
+                    return Err(EventError::VirtualGroup(name.clone()));
+                }
                 Some(_) => resolved.virtual_start.push(id),
                 None => resolved.request.start.push((id, start_options(mode))),
             }
@@ -113,23 +115,24 @@ impl Site {
         now: Timestamp,
         plan: PlanId,
         request: &SwitchRequest,
-        refused: Option<String>,
+        done: Result<SwitchId, String>,
         effects: &mut Vec<Effect>,
     ) {
-        if self.turned(now, plan, refused.as_ref(), effects) {
+        if self.turned(now, plan, &done, effects) {
             return;
         }
         let name = self.planned_switches.iter().find(|(_, p)| p.plan == plan).map(|(name, _)| name.clone());
         let Some((name, planned)) = name.and_then(|n| self.planned_switches.remove_entry(&n)) else { return };
-        if refused.is_none() {
+        if let Ok(switch) = done {
             let resolved = Resolved {
                 request: request.clone(),
                 virtual_release: planned.virtual_release,
                 virtual_start: planned.virtual_start,
             };
+            self.note_switch(now, switch, Some(&name), &resolved);
             self.switched(now, &resolved, &format!("planned switch {name}"), effects);
         }
-        effects.push(Effect::PlanDue { name, refused });
+        effects.push(Effect::PlanDue { name, refused: done.err() });
     }
 
     /// Drains whose time has come.
@@ -205,7 +208,7 @@ fn cut_at(windows: Windows, cut: &TargetSet, at: Timestamp) -> Windows {
 /// The mode of a start in the coordinator's words.
 pub(super) fn start_options(mode: &StartMode) -> StartOptions {
     let group = mode.group.as_ref().map(|GroupMode { min, give_up }| GroupRequest { min: *min, give_up: *give_up });
-    StartOptions { take: mode.take, group }
+    StartOptions { take: mode.take, group, max_leaving: mode.max_leaving }
 }
 
 #[cfg(test)]

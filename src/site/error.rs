@@ -1,7 +1,7 @@
 //! Why an event was refused. A refused event has changed nothing.
 
 use crate::base::{JobId, TargetSet, Timestamp};
-use crate::coordinator::StartError;
+use crate::coordinator::{StartError, UndoError};
 
 /// Why an event was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -83,8 +83,8 @@ pub enum EventError {
         /// The virtual queues in it.
         children: String,
     },
-    /// A start as a group of a queue without targets of its own.
-    #[error("queue {0} is virtual: it has no targets to gather")]
+    /// A start as a group or in waves of a queue without targets of its own.
+    #[error("queue {0} is virtual: it has no targets to gather, or to take in waves")]
     VirtualGroup(String),
     /// The queue does not take what the job asks.
     #[error("job {job} cannot go to queue {queue}: {problem}")]
@@ -120,6 +120,23 @@ pub enum EventError {
         /// The names that there are.
         known: String,
     },
+    /// No switch of that name is planned or was done.
+    #[error("no switch named {name} is planned or can be undone; there are: {known}")]
+    UnknownSwitch {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// No switch was done.
+    #[error("no switch was done that could be undone; planned, to be named, are: {known}")]
+    NothingToAbort {
+        /// The names of those that are planned.
+        known: String,
+    },
+    /// A switch cannot be undone.
+    #[error(transparent)]
+    Undo(#[from] UndoError),
     /// Targets that are not in the inventory.
     #[error("targets {unknown} are not in the inventory, which has {known}")]
     UnknownTargets {

@@ -8,6 +8,7 @@ use super::preempt::PreemptedFor;
 use crate::config::{Config, Preempted, QueueConfig};
 use crate::matcher::{Freed, Reason, Request, Selection};
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A job on its way in.
@@ -47,6 +48,8 @@ pub struct StartMode {
     pub take: bool,
     /// Take all targets at once, or none.
     pub group: Option<GroupMode>,
+    /// Take targets in waves: so many leave other started queues at a time, and these go on using the rest.
+    pub max_leaving: Option<NonZeroU32>,
 }
 
 /// How targets are gathered for a start all at once.
@@ -192,6 +195,11 @@ pub enum Event {
     CancelPlanned {
         /// By its name.
         name: String,
+    },
+    /// A switch is taken back: a planned one is withdrawn, one that was done is undone, and all that it moved returns.
+    Abort {
+        /// The name under which it was planned; `None`: the latest that was done.
+        plan: Option<String>,
     },
     /// Targets do not answer.
     Offline {

@@ -20,6 +20,7 @@ mod queues;
 mod calendar;
 mod nodes;
 mod timetable;
+mod undo;
 
 mod pools;
 mod preempt;
@@ -61,6 +62,7 @@ pub use snapshot::{RestoreError, SNAPSHOT_VERSION, Snapshot};
 pub use state::{Site, SiteOptions};
 pub use step::ScheduleEnd;
 pub use timetable::Turn;
+pub use undo::DoneSwitch;
 pub use view::{DonationView, HolderView, QueueView, TargetView};
 pub use violation::{Invariant, Violation};
 

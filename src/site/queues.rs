@@ -265,7 +265,7 @@ impl Site {
     ) -> Result<(), EventError> {
         let id = self.queue_id(name)?;
         if self.queue(id).parent.is_some() {
-            if mode.group.is_some() {
+            if mode.group.is_some() || mode.max_leaving.is_some() {
                 return Err(EventError::VirtualGroup(name.to_owned()));
             }
             self.virtual_start(now, id, effects);
@@ -313,7 +313,8 @@ impl Site {
         effects: &mut Vec<Effect>,
     ) -> Result<(), EventError> {
         let resolved = self.resolve(switch)?;
-        self.coordinator.switch(now, &resolved.request)?;
+        let done = self.coordinator.switch(now, &resolved.request)?;
+        self.note_switch(now, done, None, &resolved);
         self.switched(now, &resolved, "switch", effects);
         Ok(())
     }
@@ -344,7 +345,7 @@ impl Site {
         }
     }
 
-    fn virtual_start(&mut self, now: Timestamp, id: QueueId, effects: &mut Vec<Effect>) {
+    pub(super) fn virtual_start(&mut self, now: Timestamp, id: QueueId, effects: &mut Vec<Effect>) {
         let queue = self.queue_mut(id);
         queue.stop_reason.clear();
         if !std::mem::replace(&mut queue.started, true) {
@@ -357,7 +358,7 @@ impl Site {
     }
 
     /// The jobs of the queue leave the parent's scheduler; they stay pending.
-    fn virtual_stop(&mut self, now: Timestamp, id: QueueId, effects: &mut Vec<Effect>) {
+    pub(super) fn virtual_stop(&mut self, now: Timestamp, id: QueueId, effects: &mut Vec<Effect>) {
         if !std::mem::replace(&mut self.queue_mut(id).started, false) {
             return;
         }
@@ -368,7 +369,7 @@ impl Site {
         }
     }
 
-    fn report(&self, id: QueueId, what: &'static str, detail: String, effects: &mut Vec<Effect>) {
+    pub(super) fn report(&self, id: QueueId, what: &'static str, detail: String, effects: &mut Vec<Effect>) {
         effects.push(Effect::QueueChanged { queue: self.queue(id).name.clone(), what, detail });
     }
 }

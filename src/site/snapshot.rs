@@ -18,6 +18,7 @@ use super::rules::Rules;
 use super::state::{Site, SiteOptions};
 use super::step::Held;
 use super::timetable::Timetable;
+use super::undo::DoneSwitch;
 use super::violation::Violation;
 use crate::base::{Epoch, JobId, QueueId, TargetId, TargetSet, Timestamp, Windows};
 use crate::config::{Config, QueueConfig, QueuePolicy};
@@ -58,6 +59,8 @@ pub struct Snapshot {
     drained: BTreeMap<TargetId, Drained>,
     planned_drains: Vec<PlannedDrain>,
     planned_switches: BTreeMap<String, PlannedSwitch>,
+    #[serde(default)]
+    done_switches: Vec<DoneSwitch>,
     #[serde(default)]
     timetable: Timetable,
     #[serde(default)]
@@ -156,6 +159,7 @@ impl Site {
             drained: self.drained.clone(),
             planned_drains: self.planned_drains.clone(),
             planned_switches: self.planned_switches.clone(),
+            done_switches: self.done_switches.clone(),
             timetable: self.timetable.clone(),
             preemptions: self.preemptions.clone(),
             violations: self.violations.clone(),
@@ -213,6 +217,7 @@ impl Site {
         site.drained = snapshot.drained;
         site.planned_drains = snapshot.planned_drains;
         site.planned_switches = snapshot.planned_switches;
+        site.done_switches = snapshot.done_switches;
         site.timetable = snapshot.timetable;
         site.preemptions = snapshot.preemptions;
         site.violations = snapshot.violations;

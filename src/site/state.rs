@@ -13,6 +13,7 @@ use super::pools::Pools;
 use super::preempt::Preemptions;
 use super::queue::Queue;
 use super::timetable::Timetable;
+use super::undo::DoneSwitch;
 use super::violation::Violation;
 use crate::base::{FastMap, QueueId, TargetId, TargetSet, Timestamp};
 use crate::config::{Config, Members, QueueConfig};
@@ -63,6 +64,7 @@ pub struct Site {
     pub(super) drained: BTreeMap<TargetId, Drained>,
     pub(super) planned_drains: Vec<PlannedDrain>,
     pub(super) planned_switches: BTreeMap<String, PlannedSwitch>,
+    pub(super) done_switches: Vec<DoneSwitch>,
     pub(super) timetable: Timetable,
     /// Something that ownership depends on has changed.
     pub(super) unsettled: bool,
@@ -145,6 +147,7 @@ impl Site {
             drained: BTreeMap::new(),
             planned_drains: Vec::new(),
             planned_switches: BTreeMap::new(),
+            done_switches: Vec::new(),
             timetable: Timetable::default(),
             unsettled: true,
             settle_at: Timestamp::NEVER,
@@ -200,6 +203,7 @@ impl Site {
             Event::Switch(switch) => self.switch(now, &switch, effects),
             Event::Planned { at, name, switch } => self.plan(now, at, name, switch),
             Event::CancelPlanned { name } => self.cancel_plan(&name),
+            Event::Abort { plan } => self.abort(now, plan.as_deref(), effects),
             Event::Offline { targets } => self.set_answering(&targets, false),
             Event::Online { targets } => self.set_answering(&targets, true),
             Event::Drain { targets, reason, at } => self.drain(now, &targets, &reason, at),

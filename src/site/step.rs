@@ -407,9 +407,9 @@ impl Site {
             Order::GroupGaveUp { queue, why, .. } => {
                 effects.push(changed(self, queue, "gave-up", why.to_string()));
             }
-            Order::PlanExecuted { plan, request } => self.plan_done(now, plan, &request, None, effects),
+            Order::PlanExecuted { plan, request, switch } => self.plan_done(now, plan, &request, Ok(switch), effects),
             Order::PlanRefused { plan, request, error } => {
-                self.plan_done(now, plan, &request, Some(error.to_string()), effects);
+                self.plan_done(now, plan, &request, Err(error.to_string()), effects);
             }
             Order::Removed { targets } => self.targets_gone(now, &targets, effects),
             Order::QueueBlocked { queue, blocked } => {

@@ -13,7 +13,7 @@ use super::state::Site;
 use crate::base::{Duration, QueueId, Timestamp};
 use crate::config::Calendar;
 use crate::config::calendar::Boundary;
-use crate::coordinator::{LOOK_AHEAD, PlanId, StartOptions, SwitchRequest};
+use crate::coordinator::{LOOK_AHEAD, PlanId, StartOptions, SwitchId, SwitchRequest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -159,16 +159,17 @@ impl Site {
         &mut self,
         now: Timestamp,
         plan: PlanId,
-        refused: Option<&String>,
+        done: &Result<SwitchId, String>,
         effects: &mut Vec<Effect>,
     ) -> bool {
         let Some(turn) = self.timetable.turns.remove(&plan) else { return false };
         let name = format!("calendar {}", turn.entries.join(", "));
-        if refused.is_none() {
-            let done = self.request_of(&turn);
-            self.switched(now, &done, &name, effects);
+        if let Ok(switch) = done {
+            let resolved = self.request_of(&turn);
+            self.note_switch(now, *switch, Some(&name), &resolved);
+            self.switched(now, &resolved, &name, effects);
         }
-        effects.push(Effect::PlanDue { name, refused: refused.cloned() });
+        effects.push(Effect::PlanDue { name, refused: done.as_ref().err().cloned() });
         true
     }
 

@@ -152,7 +152,7 @@ fn an_empty_set_fails_the_start() {
 #[test]
 fn a_group_start_is_refused_like_any_other() {
     let mut w = busy();
-    let options = StartOptions { take: false, group: Some(GroupRequest { min: None, give_up: at(10) }) };
+    let options = StartOptions { group: Some(GroupRequest { min: None, give_up: at(10) }), ..StartOptions::default() };
     assert!(matches!(w.c.start(at(0), B, &options), Err(StartError::Overlap { .. })));
 }
 

@@ -4,10 +4,12 @@ mod claims;
 mod groups;
 mod loans;
 mod rules;
+mod undo;
+mod waves;
 mod windows;
 
 use super::*;
-use crate::base::{Epoch, QueueId, TargetId, TargetSet, Timestamp};
+use crate::base::{Epoch, QueueId, TargetId, TargetSet, Timestamp, Window};
 
 /// Queues by the letters that tests name them with.
 const A: QueueId = QueueId(0);
@@ -72,7 +74,7 @@ fn spec(name: &str, members: &str) -> QueueSpec {
 }
 
 fn take() -> StartOptions {
-    StartOptions { take: true, group: None }
+    StartOptions { take: true, ..StartOptions::default() }
 }
 
 fn plain() -> StartOptions {
@@ -80,7 +82,7 @@ fn plain() -> StartOptions {
 }
 
 fn group(give_up: i64, min: Option<u32>) -> StartOptions {
-    StartOptions { take: true, group: Some(GroupRequest { min, give_up: at(give_up) }) }
+    StartOptions { take: true, group: Some(GroupRequest { min, give_up: at(give_up) }), max_leaving: None }
 }
 
 fn switch(release: &[QueueId], start: &[(QueueId, StartOptions)]) -> SwitchRequest {

@@ -90,6 +90,7 @@ impl Translate {
                 switch(SwitchSpec { release, start: start.iter().map(|s| mode(s, at)).collect() })
             }
             ActionKind::CancelPlanned { plan } => tell(Event::CancelPlanned { name: plan }),
+            ActionKind::Abort { plan } => tell(Event::Abort { plan }),
             ActionKind::Drain { nodes, reason } => Ok(Deed::Drain { nodes, reason, at: planned }),
             ActionKind::Undrain { nodes } => Ok(Deed::Undrain(nodes)),
             ActionKind::Fail { nodes } => Ok(Deed::Fail(nodes)),
@@ -139,5 +140,5 @@ impl Translate {
 /// A start at `at`.
 fn mode(start: &StartQueue, at: Timestamp) -> (String, StartMode) {
     let group = start.group.map(|g| GroupMode { min: g.min, give_up: at + g.give_up });
-    (start.queue.clone(), StartMode { take: start.take, group })
+    (start.queue.clone(), StartMode { take: start.take, group, max_leaving: start.max_leaving })
 }

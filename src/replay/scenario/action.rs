@@ -6,6 +6,7 @@ use super::settings::finite;
 use super::workload::optional;
 use crate::base::{Duration, Timestamp};
 use crate::config::QueueConfig;
+use std::num::NonZeroU32;
 use toml::de::DeValue;
 
 /// One `[[action]]`, possibly repeated.
@@ -124,6 +125,11 @@ pub enum ActionKind {
         /// Its name.
         plan: String,
     },
+    /// `abort`: `plan`, the name of an announced switch; without it the latest switch that was done.
+    Abort {
+        /// Its name.
+        plan: Option<String>,
+    },
     /// `drain`: `nodes` or `ranks`, `reason`.
     Drain {
         /// Which.
@@ -190,6 +196,8 @@ pub struct StartQueue {
     pub take: bool,
     /// `group = { … }`: all its targets at once.
     pub group: Option<Group>,
+    /// `max-leaving = N`: N targets at a time leave other started queues.
+    pub max_leaving: Option<NonZeroU32>,
 }
 
 /// How targets are gathered.
@@ -287,6 +295,7 @@ impl ActionKind {
             | ActionKind::QueueEnable { .. }
             | ActionKind::QueueDisable { .. }
             | ActionKind::CancelPlanned { .. }
+            | ActionKind::Abort { .. }
             | ActionKind::Undrain { .. }
             | ActionKind::Fail { .. }
             | ActionKind::Return { .. }
@@ -329,6 +338,7 @@ enum Verb {
     QueueStop,
     Switch,
     CancelPlanned,
+    Abort,
     Drain,
     Undrain,
     Fail,
@@ -341,7 +351,7 @@ enum Verb {
     Move,
 }
 
-const VERBS: [(&str, Verb); 19] = [
+const VERBS: [(&str, Verb); 20] = [
     ("queue-create", Verb::QueueCreate),
     ("queue-change", Verb::QueueChange),
     ("queue-remove", Verb::QueueRemove),
@@ -351,6 +361,7 @@ const VERBS: [(&str, Verb); 19] = [
     ("queue-stop", Verb::QueueStop),
     ("switch", Verb::Switch),
     ("cancel-planned", Verb::CancelPlanned),
+    ("abort", Verb::Abort),
     ("drain", Verb::Drain),
     ("undrain", Verb::Undrain),
     ("fail", Verb::Fail),
@@ -394,6 +405,7 @@ fn read_what(verb: &Item<'_, '_>, fields: &Fields<'_, '_>) -> Option<ActionKind>
             ActionKind::Switch { release, start }
         }
         Verb::CancelPlanned => ActionKind::CancelPlanned { plan: fields.need("plan").and_then(|i| i.name())? },
+        Verb::Abort => ActionKind::Abort { plan: optional(fields.get("plan"), |i| i.name())? },
         Verb::Drain => {
             let (nodes, reason) = (read_nodes(fields), reason());
             ActionKind::Drain { nodes: nodes?, reason: reason? }
@@ -444,17 +456,17 @@ fn read_pending(item: &Item<'_, '_>) -> Option<PendingJobs> {
     }
 }
 
-/// Names, or tables with `queue`, `take` and `group`.
+/// Names, or tables with `queue`, `take`, `group` and `max-leaving`.
 fn read_starts(item: &Item<'_, '_>) -> Option<Vec<StartQueue>> {
     let start = |item: &Item<'_, '_>| match item.value.get_ref() {
-        DeValue::String(_) => Some(StartQueue { queue: item.queue()?, take: false, group: None }),
+        DeValue::String(_) => Some(StartQueue { queue: item.queue()?, take: false, group: None, max_leaving: None }),
         DeValue::Table(_) => {
             let fields = item.fields("start")?;
             let start = read_start(&fields);
             fields.finish();
             start
         }
-        _ => item.wrong("the name of a queue, or a table with `queue`, `take`, `group`"),
+        _ => item.wrong("the name of a queue, or a table with `queue`, `take`, `group`, `max-leaving`"),
     };
     item.items()?.iter().map(start).collect()
 }
@@ -469,7 +481,12 @@ fn read_start(fields: &Fields<'_, '_>) -> Option<StartQueue> {
         fields.finish();
         Some(Group { min: min?, give_up: give_up? })
     });
-    Some(StartQueue { queue: queue?, take: take?, group: group? })
+    let most = optional(fields.get("max-leaving"), |i| i.small(1).and_then(NonZeroU32::new));
+    if group.as_ref().is_some_and(Option::is_some) && most.is_some_and(|most| most.is_some()) {
+        return fields
+            .conflict("a start takes its targets all at once (`group`) or in waves (`max-leaving`), not both");
+    }
+    Some(StartQueue { queue: queue?, take: take?, group: group?, max_leaving: most? })
 }
 
 fn read_addition(fields: &Fields<'_, '_>) -> Option<Addition> {

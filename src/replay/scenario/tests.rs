@@ -272,7 +272,7 @@ fn refused_with_these_words() {
         (
             "[[action]]\nat = 5\ndo = 'quue-start'",
             "x/scenario.toml:3: `do`: expected one of \"queue-create\", \"queue-change\", \"queue-remove\", \"queue-enable\", \
-             \"queue-disable\", \"queue-start\", \"queue-stop\", \"switch\", \"cancel-planned\", \"drain\", \"undrain\", \
+             \"queue-disable\", \"queue-start\", \"queue-stop\", \"switch\", \"cancel-planned\", \"abort\", \"drain\", \"undrain\", \
              \"fail\", \"return\", \"add\", \"remove\", \"cancel\", \"reprioritize\", \"relimit\", \"move\" (did you mean \
              \"queue-start\"?), found \"quue-start\"",
         ),

@@ -6,8 +6,8 @@
 //! submit ID [q=QUEUE] [n=NODES | slots=N | n=NODES c=CORES] [t=LIMIT] [p=PRIORITY] [u=USER] [lic=LICENCES] [ssd=SSD OF ONE RACK] [racks=N: all of them]
 //! end|fail|requeue|cancel ID…   free ID [TARGETS]   move ID QUEUE   relimit ID LIMIT   prioritize ID PRIORITY
 //! create|change NAME [hosts=LIST] [parent=Q] [policy=P] [precedence=N] [overlap=take] [horizon=H] [max=NODES]
-//! remove NAME [move=Q|hold|cancel]   enable|disable NAME   start NAME [take] [group=GIVEUP] [min=N]
-//! stop NAME   release NAME   switch -NAME… +NAME…   plan NAME AT -NAME… +NAME…   unplan NAME
+//! remove NAME [move=Q|hold|cancel]   enable|disable NAME   start NAME [take] [group=GIVEUP] [min=N] [waves=N]
+//! stop NAME   release NAME   switch -NAME… +NAME…   plan NAME AT -NAME… +NAME…   unplan NAME   abort [NAME]
 //! online|offline|undrain TARGETS   drain TARGETS [AT]   add HOST   drop TARGETS   found ID QUEUE TARGETS   recovered
 //! ```
 
@@ -152,6 +152,7 @@ fn parse(text: &str, site: &Site) -> Vec<Event> {
         "switch" => Event::Switch(switch(&words[1..])),
         "plan" => Event::Planned { at: secs(words[2]), name: name(), switch: switch(&words[3..]) },
         "unplan" => Event::CancelPlanned { name: name() },
+        "abort" => Event::Abort { plan: words.get(1).map(ToString::to_string) },
         "online" => Event::Online { targets: targets(words[1]) },
         "offline" => Event::Offline { targets: targets(words[1]) },
         "drain" => Event::Drain {
@@ -230,7 +231,11 @@ fn mode(words: &[&str], keys: &BTreeMap<&str, &str>) -> StartMode {
     let group = keys
         .get("group")
         .map(|at| GroupMode { min: keys.get("min").map(|n| n.parse().expect("a number")), give_up: secs(at) });
-    StartMode { take: words.contains(&"take"), group }
+    StartMode {
+        take: words.contains(&"take"),
+        group,
+        max_leaving: keys.get("waves").map(|n| n.parse().expect("a number above 0")),
+    }
 }
 
 fn switch(words: &[&str]) -> SwitchSpec {

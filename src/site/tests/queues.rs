@@ -91,3 +91,102 @@ fn enabled_and_started_are_two_things() {
         ",
     );
 }
+
+#[test]
+fn a_switch_in_waves_leaves_the_rest_in_use() {
+    check(
+        &mut bed(),
+        "
+        @0 create day; create night; online 0-3; start day; submit 1 q=day t=50; submit 2 q=day t=10; submit 3 q=day t=20
+        > created day
+        > created night
+        > started day
+        > up day 0-3
+        > start 1 day 0
+        > start 2 day 1
+        > start 3 day 2
+        # Of four targets one is idle, and goes at once; then the one that should be free first.
+        @1 start night take waves=1
+        > started night
+        > down day 3
+        > leaving day 3 to night
+        > blocked day: overlap with night on targets 0-3
+        > down day 1
+        > donated day 3 to night since 1
+        > leaving day 1 to night
+        > up night 3
+        # What waits is in use.
+        @5 end 3; free 3; submit 4 q=day t=30
+        > start 4 day 2
+        @10 end 2; free 2
+        > down day 2
+        > donated day 1 to night since 1
+        > leaving day 2 to night
+        > up night 1
+        @30 end 4; free 4
+        > down day 0
+        > donated day 2 to night since 10
+        > leaving day 0 to night
+        > up night 2
+        ",
+    );
+}
+
+#[test]
+fn an_abort_returns_everything() {
+    check(
+        &mut bed(),
+        "
+        @0 create day; create night; create quick parent=day; online 0-3; start day; start quick; submit 1 q=day n=1 t=50
+        > created day
+        > created night
+        > created quick
+        > started day
+        > started quick
+        > up day 0-3
+        > start 1 day 0
+        @1 plan evening 10 -day -quick +night
+        @2 abort morning
+        > refused: no switch named morning is planned or can be undone; there are: evening
+        @3 abort
+        > refused: no switch was done that could be undone; planned, to be named, are: evening
+        @10
+        > down day 0-3
+        > released day: planned switch evening
+        > released quick: planned switch evening
+        > started night: planned switch evening
+        > due evening
+        > leaving day 0-3 to night
+        > donated day 1-3 to night since 10
+        > up night 1-3
+        @11 abort evening
+        > started day: abort of switch evening
+        > released night: abort of switch evening
+        > started quick: abort of switch evening
+        > down night 1-3
+        > leaving night 1-3 to day
+        > donated day 0 to day since 10 (cancelled)
+        > up day 0
+        > donated night 1-3 to day since 11
+        > up day 1-3
+        @12 abort evening
+        > refused: no switch named evening is planned or can be undone; there are: none
+        @13 switch -day +night; abort
+        > released day: switch
+        > started night: switch
+        > started day: abort of a switch
+        > released night: abort of a switch
+        @14 plan evening 20 -day +night; abort evening
+        @20
+        @21 switch -day +night; stop night; abort
+        > refused: switch 2 cannot be undone: queue night was started, stopped or switched since; say what is wanted with a switch of its own
+        > released day: switch
+        > started night: switch
+        > stopped night: pause
+        > down day 0-3
+        > leaving day 0-3 to night
+        > donated day 1-3 to night since 21
+        > up night 1-3
+        ",
+    );
+}
