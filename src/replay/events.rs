@@ -142,6 +142,13 @@ fn event_line(event: &Event) -> (&'static str, Value) {
             ("planned", json!({"at": time(*at), "name": name, "switch": switch(spec)}))
         }
         Event::Abort { plan } => ("abort", json!({ "plan": plan })),
+        Event::Preempting(event) => {
+            let (word, mut fields) = event_line(event);
+            if let Value::Object(fields) = &mut fields {
+                fields.insert("preempt".into(), true.into());
+            }
+            (word, fields)
+        }
         Event::CancelPlanned { name } => ("cancel-planned", json!({"name": name})),
         Event::Offline { targets } => ("offline", json!({"targets": set(targets)})),
         Event::Online { targets } => ("online", json!({"targets": set(targets)})),

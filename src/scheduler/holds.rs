@@ -16,7 +16,7 @@ use super::jobs::{NO_SLOT, Run, Slot};
 use super::message::Output;
 use super::preempt::Preemption;
 use super::views::request_of;
-use crate::base::{JobId, TargetId, TargetSet, Timestamp};
+use crate::base::{Duration, JobId, TargetId, TargetSet, Timestamp};
 use crate::matcher::{Extent, Selection, Shape, Share};
 use crate::planner::{Claim, NO_CLASS};
 use std::collections::BTreeMap;
@@ -240,7 +240,7 @@ impl Scheduler {
         if self.core.jobs.get(slot).hold.is_some() || run.cut.is_some() {
             return;
         }
-        let until = until.min(run.planned_end);
+        let until = until.min(run.planned_end).max(self.core.now + Duration::from_micros(1));
         self.core.drop_plan();
         self.core.cut(slot, until);
         self.core.res.recount(&mut self.core.jobs);

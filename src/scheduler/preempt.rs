@@ -104,7 +104,9 @@ impl Core {
                 let nodes = run.targets().count() as i128;
                 let lost = nodes * i128::from(now.since(run.started).micros());
                 let (priority, started) = (running.priority, run.started);
-                candidates.push((other, run.planned_end.min(now + rule.grace), Candidate { frees, lost, priority, started }));
+                // Nobody is gone at the very instant.
+                let until = run.planned_end.min(now + rule.grace.max(Duration::from_micros(1)));
+                candidates.push((other, until, Candidate { frees, lost, priority, started }));
             }
         }
         if need == 0 {

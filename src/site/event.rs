@@ -191,6 +191,8 @@ pub enum Event {
         /// What.
         switch: SwitchSpec,
     },
+    /// A start, a stop with release, a switch or a planned one; preemptible jobs that hold what leaves for it give way.
+    Preempting(Box<Event>),
     /// A planned switch is withdrawn.
     CancelPlanned {
         /// By its name.

@@ -20,6 +20,7 @@ mod queues;
 mod calendar;
 mod nodes;
 mod timetable;
+mod vacate;
 mod undo;
 
 mod pools;

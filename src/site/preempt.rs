@@ -53,7 +53,7 @@ pub struct Victim {
 }
 
 /// All that goes on.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Preemptions {
     /// Who is being preempted.
@@ -62,6 +62,27 @@ pub(super) struct Preemptions {
     pub cancelled: BTreeSet<JobId>,
     /// What is held for jobs that wait.
     pub holds: BTreeMap<JobId, TargetSet>,
+    /// Queues for which, and from which, preemptible jobs give way on what leaves.
+    pub to: BTreeSet<QueueId>,
+    pub from: BTreeSet<QueueId>,
+    /// Planned switches that mark their queues so when they are due.
+    pub plans: BTreeSet<String>,
+    /// When a job on what leaves so loses its protection.
+    pub again: Timestamp,
+}
+
+impl Default for Preemptions {
+    fn default() -> Self {
+        Self {
+            victims: BTreeMap::new(),
+            cancelled: BTreeSet::new(),
+            holds: BTreeMap::new(),
+            to: BTreeSet::new(),
+            from: BTreeSet::new(),
+            plans: BTreeSet::new(),
+            again: Timestamp::NEVER,
+        }
+    }
 }
 
 impl Preemptions {

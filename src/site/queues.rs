@@ -273,6 +273,7 @@ impl Site {
             return Ok(());
         }
         let started = self.coordinator.start(now, id, &start_options(mode))?;
+        self.unmark(id);
         self.unsettled = true;
         self.sync_started();
         self.queue_mut(id).stop_reason.clear();
@@ -294,6 +295,7 @@ impl Site {
         effects: &mut Vec<Effect>,
     ) -> Result<(), EventError> {
         let id = self.queue_id(name)?;
+        self.unmark(id);
         if self.queue(id).parent.is_some() {
             self.virtual_stop(now, id, effects);
         } else {
@@ -323,6 +325,8 @@ impl Site {
     pub(super) fn switched(&mut self, now: Timestamp, done: &Resolved, why: &str, effects: &mut Vec<Effect>) {
         self.unsettled = true;
         self.sync_started();
+        let named = done.request.start.iter().map(|(id, _)| id).chain(&done.request.release);
+        named.for_each(|id| self.unmark(*id));
         for id in &done.virtual_release {
             self.virtual_stop(now, *id, effects);
         }

@@ -202,6 +202,7 @@ impl Site {
             Event::QueueStop { queue, release, reason } => self.queue_stop(now, &queue, release, reason, effects),
             Event::Switch(switch) => self.switch(now, &switch, effects),
             Event::Planned { at, name, switch } => self.plan(now, at, name, switch),
+            Event::Preempting(event) => self.preempting(now, *event, effects),
             Event::CancelPlanned { name } => self.cancel_plan(&name),
             Event::Abort { plan } => self.abort(now, plan.as_deref(), effects),
             Event::Offline { targets } => self.set_answering(&targets, false),

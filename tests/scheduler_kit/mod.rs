@@ -181,7 +181,7 @@ impl Ledger {
         for (victim, until) in victims {
             assert!(self.may_give_way(now, id, *victim), "I4: {victim} is preempted for {id}");
             let grace = self.rules.queues[&self.jobs[victim].request.class].grace;
-            assert!(*until <= now + grace, "{victim} is gone by {until}");
+            assert!(*until <= now + grace.max(Duration::from_micros(1)), "{victim} is gone by {until}");
         }
         for target in targets.iter() {
             assert!(self.up.contains(target) && self.members.contains(target), "target {target} is up");
@@ -519,7 +519,8 @@ impl Bench {
     pub fn preempt(&mut self, id: u64, until: Timestamp) {
         let job = self.ledger.jobs.get_mut(&JobId(id)).expect("a job");
         let scheduler = self.scheduler.running().into_iter().find(|r| r.job.id == JobId(id)).expect("it runs");
-        job.cut = job.cut.or(Some(until.min(scheduler.planned_end)));
+        let until_or_next = until.min(scheduler.planned_end).max(self.now + Duration::from_micros(1));
+        job.cut = job.cut.or(Some(until_or_next));
         self.tell(Input::Preempt { job: JobId(id), until });
     }
 
