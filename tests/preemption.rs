@@ -78,15 +78,15 @@ fn a_standby_job_gives_way_and_comes_back() {
         low(&mut bed, 2, 1, 1000);
         bed.to(50);
         bed.submit(3, "batch", 2, 500);
-        assert_eq!(signals(&bed), [], "{policy}: both are protected");
+        assert_eq!(signals(&bed), vec![], "{policy}: both are protected");
         bed.to(99);
-        assert_eq!(signals(&bed), [], "{policy}");
+        assert_eq!(signals(&bed), vec![], "{policy}");
         bed.to(100);
         // One job suffices; the other would not.
         assert_eq!((signals(&bed), kills(&bed)), (vec![(1, 130)], vec![]), "{policy}");
         assert_eq!(bed.site.explain(JobId(3)), Some(why(1, 130)), "{policy}");
         bed.to(129);
-        assert_eq!(kills(&bed), [], "{policy}");
+        assert!(kills(&bed).is_empty(), "{policy}");
         bed.to(130);
         assert_eq!(kills(&bed), [1], "{policy}");
         bed.to(131);
@@ -147,7 +147,7 @@ fn a_kill_comes_after_a_restart_too() {
         bed.restart();
         assert_eq!(signals(&bed), [(1, 30)], "{policy}: the signal is repeated, since it may have been lost");
         bed.to(29);
-        assert_eq!(kills(&bed), [], "{policy}");
+        assert!(kills(&bed).is_empty(), "{policy}");
         bed.to(30);
         assert_eq!(kills(&bed), [1], "{policy}");
         bed.restart();
@@ -186,7 +186,7 @@ fn nobody_is_preempted_in_vain() {
         low(&mut bed, 2, 1, 1000);
         low(&mut bed, 3, 1, 1000);
         bed.submit(4, "batch", 3, 500);
-        assert_eq!(signals(&bed), [], "{policy}: two of three nodes are held by a job of batch");
+        assert_eq!(signals(&bed), vec![], "{policy}: two of three nodes are held by a job of batch");
         bed.finish(1);
         assert_eq!(signals(&bed).len(), 1, "{policy}: one of both suffices now");
     }
@@ -199,7 +199,7 @@ fn nobody_is_preempted_where_it_would_not_be_sooner() {
         bed.submit(1, "batch", 1, 40);
         low(&mut bed, 2, 3, 1000);
         bed.submit(3, "batch", 1, 500);
-        assert_eq!(signals(&bed), [], "{policy}: a node is had in 40 s, and by preemption in 60 s");
+        assert_eq!(signals(&bed), vec![], "{policy}: a node is had in 40 s, and by preemption in 60 s");
         bed.to(39);
         bed.finish(1);
         assert!(bed.runs(3), "{policy}");
@@ -212,8 +212,9 @@ fn a_hold_ends_with_its_job_or_its_nodes() {
         let mut bed = bed(policy, standby(0, 30, Preempted::Requeue));
         low(&mut bed, 1, 2, 1000);
         low(&mut bed, 2, 1, 1000);
+        bed.to(5);
         bed.submit(3, "batch", 2, 500);
-        assert_eq!(signals(&bed), [(2, 30)], "{policy}: one node is idle, and the smaller job frees the other");
+        assert_eq!(signals(&bed), [(2, 35)], "{policy}: one node is idle, and the smaller job frees the other");
         bed.tell(Event::Cancel { job: JobId(3) });
         bed.step();
         assert!(bed.site.holds().is_empty(), "{policy}");
@@ -221,7 +222,7 @@ fn a_hold_ends_with_its_job_or_its_nodes() {
         assert!(bed.runs(4), "{policy}: the idle node is anybody's");
         bed.submit(5, "batch", 2, 500);
         // What the dying job frees is used first; the other job has to free one more.
-        assert_eq!(signals(&bed), [(2, 30), (1, 30)], "{policy}");
+        assert_eq!(signals(&bed), [(2, 35), (1, 35)], "{policy}");
         let lost = bed.held_by(1).first().expect("it runs");
         bed.tell(Event::Offline { targets: [lost].into_iter().collect() });
         bed.step();
@@ -242,7 +243,7 @@ fn a_list_says_whom() {
     let mut bed = Bed::new(4, &queues, &["batch", "standby", "expedite"]);
     low(&mut bed, 1, 4, 1000);
     bed.submit(2, "expedite", 1, 100);
-    assert_eq!(signals(&bed), [], "expedite may not preempt standby");
+    assert_eq!(signals(&bed), vec![], "expedite may not preempt standby");
     let mut expedite = queues[2].clone();
     expedite.policy.preemption.preempts = Some(vec!["standby".to_owned()]);
     bed.tell(Event::QueueChange { config: Box::new(expedite) });

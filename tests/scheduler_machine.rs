@@ -565,7 +565,7 @@ impl Machine {
         self.nobody_behind_matters();
         self.promises_are_kept();
         self.the_first_cannot_start();
-        self.nothing_overtakes(&began);
+        self.nothing_overtakes(&began, &before);
     }
 
     fn same_as_one_pass(&self, before: &Bench, began: &[JobId]) {
@@ -695,12 +695,13 @@ impl Machine {
     }
 
     /// fcfs: who starts has before it only jobs that what is up can never serve.
-    fn nothing_overtakes(&self, began: &[JobId]) {
+    fn nothing_overtakes(&self, began: &[JobId], before: &Bench) {
         let ledger = &self.bench.ledger;
         if ledger.settings.queue_policy != QueuePolicy::Fcfs || self.spice.windows {
             return;
         }
-        for late in began {
+        // For whom something was held had its turn when that began.
+        for late in began.iter().filter(|id| !before.ledger.holds.contains_key(id)) {
             let key = |id: &JobId| {
                 let r = &ledger.jobs[id].request;
                 (std::cmp::Reverse(r.priority), r.submitted, r.id)

@@ -71,6 +71,8 @@ enum Op {
     RemoveTargets(u8),
     Found { queue: u8, mask: u8 },
     GiveWay { pick: u8, outcome: u8 },
+    /// The command that is meant, with preemption.
+    Preempting(Box<Op>),
     Restart,
     Wait(u8),
     Wake,
@@ -89,7 +91,7 @@ struct Setup {
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
-    let parent = prop_oneof![6 => Just(None), 1 => (0u8..4).prop_map(Some)];
+    let parent = prop_oneof![2 => Just(None), 1 => (0u8..4).prop_map(Some)];
     (prop_oneof![2 => Just(0u8), 2 => any::<u8>()], 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent, any::<u8>()).prop_map(
         |(mask, policy, precedence, take, horizon, parent, preemption)| Setup {
             mask,
@@ -128,6 +130,14 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (q.clone(), q.clone()).prop_map(|(release, start)| Op::Switch { release, start }),
         4 => (1u8..80, 0u8..3, q.clone(), q.clone())
             .prop_map(|(after, name, release, start)| Op::Plan { after, name, release, start }),
+        4 => (0u8..4, q.clone(), q.clone(), 1u8..40).prop_map(|(kind, queue, start, after)| {
+            Op::Preempting(Box::new(match kind {
+                0 => Op::Start { queue, take: true, group: None, waves: 0 },
+                1 => Op::Stop(queue, true),
+                2 => Op::Switch { release: queue, start },
+                _ => Op::Plan { after, name: after % 3, release: queue, start },
+            }))
+        }),
         1 => (0u8..3).prop_map(Op::Unplan),
         2 => proptest::option::of(0u8..3).prop_map(Op::Abort),
         2 => any::<u8>().prop_map(Op::Offline),
@@ -146,8 +156,8 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// A few queues to begin with, all targets up, two of the queues started.
 fn prelude() -> Vec<Op> {
-    let setup = |mask, policy, precedence, take, parent| {
-        let preemption = if parent.is_some() { 17 } else { 0 };
+    let setup = |mask, policy, precedence, take, parent: Option<u8>| {
+        let preemption = if parent.is_some() { 1 } else { 0 };
         Setup { mask, policy, precedence, take, horizon: 0, parent, preemption }
     };
     vec![
@@ -179,14 +189,14 @@ fn queue_config(n: u8, setup: &Setup) -> QueueConfig {
     settings.precedence = i32::from(setup.precedence);
     settings.horizon = ["strict", "soft", "off"][setup.horizon as usize].parse().expect("a horizon");
     settings.overlap = if setup.take { "take" } else { "refuse" }.parse().expect("an overlap");
-    let n = setup.preemption;
+    let choice = setup.preemption;
     policy.preemption = PreemptionPolicy {
         // Mostly virtual queues.
-        preemptible: n % 8 == 3 || setup.parent.is_some() && n % 8 != 0,
-        preemptible_after: Duration::from_secs(i64::from(n / 8 % 3) * 4),
-        grace: Duration::from_secs(i64::from(n / 24 % 4) * 3),
-        then: if n % 5 == 4 { Preempted::Cancel } else { Preempted::Requeue },
-        preempts: match n % 7 {
+        preemptible: choice % 8 == 3 || setup.parent.is_some() && choice % 8 != 0,
+        preemptible_after: Duration::from_secs(i64::from(choice / 8 % 3) * 4),
+        grace: Duration::from_secs(i64::from(choice / 24 % 4) * 3),
+        then: if choice % 5 == 4 { Preempted::Cancel } else { Preempted::Requeue },
+        preempts: match choice % 7 {
             5 => Some(vec![queue_name(3)]),
             6 => Some(vec![]),
             _ => None,
@@ -531,6 +541,9 @@ impl Machine {
     }
 
     fn events(&mut self, op: &Op) -> Vec<Event> {
+        if let Op::Preempting(inner) = op {
+            return self.events(inner).into_iter().map(|event| Event::Preempting(Box::new(event))).collect();
+        }
         let site = &self.site;
         let job = |pick: u8| pick_job(site, pick, |_| true);
         let state = |id: JobId| site.job(id).map(|j| j.state);
@@ -678,7 +691,7 @@ impl Machine {
                     freed: TargetSet::new(),
                 }))]
             }
-            Op::Restart | Op::Ask(_) | Op::Wait(_) | Op::Wake => Vec::new(),
+            Op::Preempting(_) | Op::Restart | Op::Ask(_) | Op::Wait(_) | Op::Wake => Vec::new(),
         }
     }
 }

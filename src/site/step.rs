@@ -45,7 +45,6 @@ impl Site {
         if self.recovering {
             return end;
         }
-        self.kill_due(now, effects);
         // Only what a pass has unsettled gives cause for another round.
         for _ in 0..MAX_ROUNDS {
             self.settle(now, effects);
@@ -71,6 +70,7 @@ impl Site {
             }
         }
         self.settle(now, effects);
+        self.kill_due(now, effects);
         if self.options.check_ledger {
             self.checked += 1;
             self.jobs.advance_settled();
