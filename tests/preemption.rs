@@ -7,7 +7,7 @@ use site_kit::{Bed, at, nodes, queue_with};
 use sluice::base::{Duration, JobId, Priority};
 use sluice::config::{Preempted, PreemptionPolicy, QueueConfig, QueuePolicy};
 use sluice::matcher::{Freed, Reason};
-use sluice::site::{Effect, Event, JobState, Outcome, Submission, Why};
+use sluice::site::{Effect, Event, JobState, Outcome, StartMode, Submission, SwitchSpec, Why};
 
 const POLICIES: [QueuePolicy; 5] = [
     QueuePolicy::Fcfs,
@@ -62,11 +62,10 @@ fn kills(bed: &Bed) -> Vec<u64> {
 
 /// The driver: its processes are gone, and all that it held.
 fn gone(bed: &mut Bed, id: u64, outcome: Outcome) {
+    let held = bed.held_by(id);
     bed.tell(Event::End { job: JobId(id), outcome });
     bed.step();
-    let held: Vec<_> = bed.site.inventory().iter().filter_map(|t| bed.site.target_view(t)).collect();
-    let targets = held.iter().filter(|t| t.holders.iter().any(|h| h.job == JobId(id))).map(|t| t.target).collect();
-    bed.tell(Event::Free { job: JobId(id), freed: Freed::Targets(targets) });
+    bed.tell(Event::Free { job: JobId(id), freed: Freed::Targets(held) });
     bed.step();
 }
 
@@ -249,4 +248,82 @@ fn a_list_says_whom() {
     bed.tell(Event::QueueChange { config: Box::new(expedite) });
     bed.step();
     assert_eq!(signals(&bed), [(1, 10)], "now it may");
+}
+
+/// batch over four nodes with standby in it, and debug over the first two; a standby job on one of them, one of batch on the
+/// other.
+fn before_debug(protected: i64) -> Bed {
+    let queues = [
+        queue_with("batch", "0-3", 0, QueuePolicy::Easy),
+        standby(protected, 30, Preempted::Requeue),
+        queue_with("debug", "0-1", 1, QueuePolicy::Easy),
+    ];
+    let mut bed = Bed::new(4, &queues, &["batch", "standby"]);
+    low(&mut bed, 1, 1, 1000);
+    bed.submit(2, "batch", 1, 1000);
+    low(&mut bed, 3, 1, 1000);
+    bed
+}
+
+fn preempting(event: Event) -> Event {
+    Event::Preempting(Box::new(event))
+}
+
+fn start(queue: &str) -> Event {
+    Event::QueueStart { queue: queue.to_owned(), mode: StartMode::default() }
+}
+
+#[test]
+fn preemptible_jobs_give_way_on_what_leaves_and_others_run_on() {
+    let mut bed = before_debug(50);
+    bed.to(10);
+    bed.tell(preempting(start("debug")));
+    bed.step();
+    assert_eq!(signals(&bed), vec![], "job 1 is protected");
+    bed.restart();
+    bed.to(50);
+    assert_eq!(signals(&bed), [(1, 80)], "job 2 is not preemptible, job 3 holds nothing that leaves");
+    bed.to(80);
+    assert_eq!(kills(&bed), [1]);
+    gone(&mut bed, 1, Outcome::Cancelled);
+    assert_eq!(bed.view("debug").owned.len(), 1, "what it held has arrived");
+    assert!(bed.runs(1), "and it goes on, on the last node of batch");
+    assert!(bed.runs(2) && bed.runs(3));
+    bed.finish(2);
+    assert_eq!(bed.view("debug").owned.len(), 2);
+}
+
+#[test]
+fn without_being_asked_nobody_gives_way_on_what_leaves() {
+    let mut bed = before_debug(0);
+    bed.to(10);
+    bed.tell(start("debug"));
+    bed.to(500);
+    assert_eq!(signals(&bed), vec![]);
+    bed.tell(preempting(Event::QueueStop { queue: "batch".to_owned(), release: true, reason: String::new() }));
+    bed.step();
+    assert_eq!(signals(&bed), [(3, 530), (1, 530)], "all of batch leaves now: to debug, to nobody");
+}
+
+#[test]
+fn a_planned_switch_preempts_when_it_is_due() {
+    let mut bed = before_debug(0);
+    let switch = SwitchSpec { release: vec![], start: vec![("debug".to_owned(), StartMode::default())] };
+    bed.tell(preempting(Event::Planned { at: at(100), name: "day".to_owned(), switch }));
+    bed.to(99);
+    bed.restart();
+    assert_eq!(signals(&bed), vec![]);
+    bed.to(100);
+    assert_eq!(signals(&bed), [(1, 130)]);
+}
+
+#[test]
+fn only_what_leaves_can_be_preempted_for() {
+    let mut bed = before_debug(0);
+    let stop = |release| Event::QueueStop { queue: "batch".to_owned(), release, reason: String::new() };
+    for event in [stop(false), Event::QueueEnable { queue: "batch".to_owned() }, start("no-such")] {
+        let before = bed.site.snapshot();
+        assert!(bed.try_tell(preempting(event)).is_err());
+        assert_eq!(bed.site.snapshot(), before, "a refusal changes nothing");
+    }
 }

@@ -71,6 +71,8 @@ enum Op {
     RemoveTargets(u8),
     Found { queue: u8, mask: u8 },
     GiveWay { pick: u8, outcome: u8 },
+    /// What is over releases some of what it holds.
+    Release(u8),
     /// The command that is meant, with preemption.
     Preempting(Box<Op>),
     Restart,
@@ -91,7 +93,7 @@ struct Setup {
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
-    let parent = prop_oneof![2 => Just(None), 1 => (0u8..4).prop_map(Some)];
+    let parent = prop_oneof![6 => Just(None), 1 => (0u8..4).prop_map(Some)];
     (prop_oneof![2 => Just(0u8), 2 => any::<u8>()], 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent, any::<u8>()).prop_map(
         |(mask, policy, precedence, take, horizon, parent, preemption)| Setup {
             mask,
@@ -154,6 +156,50 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+/// Work in a queue and in the standby queue below it, with less else.
+fn standby_op() -> impl Strategy<Value = Op> {
+    // Mostly standby jobs are below the others, so that the first in order is one of these.
+    let submit = |queue: u8, nodes: std::ops::Range<u8>| {
+        let priority = if queue == 3 { 0u8..9 } else { 6..12 };
+        (prop_oneof![5 => Just(0u8), 1 => 0u8..14], nodes, 1u8..60, priority)
+            .prop_map(move |(shape, nodes, limit, priority)| Op::Submit { queue, shape, nodes, limit, priority })
+    };
+    let change = |queue: u8| {
+        (0u8..5, any::<u8>()).prop_map(move |(policy, preemption)| {
+            let parent = (queue == 3).then_some(0);
+            Op::Change(queue, Setup { mask: 0, policy, precedence: 0, take: false, horizon: 0, parent, preemption })
+        })
+    };
+    prop_oneof![
+        16 => submit(3, 1..3),
+        9 => submit(0, 1..4),
+        8 => (any::<u8>(), any::<bool>()).prop_map(|(pick, failed)| Op::End { pick, failed }),
+        30 => any::<u8>().prop_map(Op::Release),
+        12 => (any::<u8>(), 0u8..3).prop_map(|(pick, outcome)| Op::GiveWay { pick, outcome }),
+        2 => any::<u8>().prop_map(Op::Cancel),
+        1 => any::<u8>().prop_map(Op::Requeue),
+        1 => (any::<u8>(), 0u8..32).prop_map(|(a, b)| Op::Prioritize(a, b)),
+        1 => (any::<u8>(), 1u8..80).prop_map(|(a, b)| Op::Relimit(a, b)),
+        2 => change(3),
+        1 => change(0),
+        1 => any::<u8>().prop_map(|mask| Op::Offline(mask & mask >> 4)),
+        3 => any::<u8>().prop_map(Op::Online),
+        2 => (0u8..3).prop_map(|kind| match kind {
+            0 => Op::Preempting(Box::new(Op::Start { queue: 1, take: false, group: None, waves: 0 })),
+            1 => Op::Start { queue: 1, take: false, group: None, waves: 0 },
+            _ => Op::Stop(1, true),
+        }),
+        1 => (0u8..4, any::<bool>()).prop_map(|(queue, release)| Op::Stop(queue / 2 * 3, release && queue > 1)),
+        3 => Just(Op::Start { queue: 0, take: false, group: None, waves: 0 }),
+        3 => Just(Op::Start { queue: 3, take: false, group: None, waves: 0 }),
+        1 => (0u8..4, any::<u8>()).prop_map(|(queue, mask)| Op::Found { queue, mask: mask & mask >> 3 }),
+        1 => any::<u8>().prop_map(Op::Ask),
+        4 => Just(Op::Restart),
+        14 => (0u8..12).prop_map(Op::Wait),
+        8 => Just(Op::Wake),
+    ]
+}
+
 /// A few queues to begin with, all targets up, two of the queues started.
 fn prelude() -> Vec<Op> {
     let setup = |mask, policy, precedence, take, parent: Option<u8>| {
@@ -190,9 +236,11 @@ fn queue_config(n: u8, setup: &Setup) -> QueueConfig {
     settings.horizon = ["strict", "soft", "off"][setup.horizon as usize].parse().expect("a horizon");
     settings.overlap = if setup.take { "take" } else { "refuse" }.parse().expect("an overlap");
     let choice = setup.preemption;
+    // The last is a standby queue in the first, mostly.
+    let parent = setup.parent.or_else(|| (n == 3 && choice % 4 != 0).then_some(0));
     policy.preemption = PreemptionPolicy {
         // Mostly virtual queues.
-        preemptible: choice % 8 == 3 || setup.parent.is_some() && choice % 8 != 0,
+        preemptible: choice % 8 == 3 || parent.is_some() && choice % 8 != 0,
         preemptible_after: Duration::from_secs(i64::from(choice / 8 % 3) * 4),
         grace: Duration::from_secs(i64::from(choice / 24 % 4) * 3),
         then: if choice % 5 == 4 { Preempted::Cancel } else { Preempted::Requeue },
@@ -203,12 +251,12 @@ fn queue_config(n: u8, setup: &Setup) -> QueueConfig {
         },
     };
     let hosts: Vec<String> = (0..NODES).filter(|t| setup.mask >> t & 1 == 1).map(|t| format!("node{t}")).collect();
-    let members = if setup.parent.is_some() || hosts.is_empty() {
+    let members = if parent.is_some() || hosts.is_empty() {
         Members::All
     } else {
         Members::Hosts(Hostlist::parse(&hosts.join(",")).expect("a hostlist"))
     };
-    QueueConfig { name: queue_name(n), members, parent: setup.parent.map(queue_name), policy }
+    QueueConfig { name: queue_name(n), members, parent: parent.map(queue_name), policy }
 }
 
 /// The targets of the inventory whose places are in a mask.
@@ -296,7 +344,7 @@ impl Machine {
 
     fn run(&mut self, op: &Op) -> Result<(), TestCaseError> {
         let before = self.promises();
-        let preempted = self.preempted;
+        let preempted = (self.preempted, self.site.counts().requeued);
         let (first_end, quiet) = (self.first_end(), self.quiet());
         match op {
             Op::Restart => self.restart()?,
@@ -317,7 +365,8 @@ impl Machine {
             op,
             Op::Submit { priority: 0..=8, .. } | Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake
         );
-        if calm && preempted == self.preempted && quiet && self.quiet() && self.now < first_end {
+        // Who is put back comes before others.
+        if calm && preempted == (self.preempted, self.site.counts().requeued) && quiet && self.quiet() && self.now < first_end {
             self.kept(&before)?;
         }
         Ok(())
@@ -571,6 +620,17 @@ impl Machine {
                 let outcome = [Outcome::Cancelled, Outcome::Failed, Outcome::Completed][usize::from(*outcome)];
                 one(pick_job(site, *pick, |id| site.victims().contains_key(&id)).map(|job| Event::End { job, outcome }))
             }
+            Op::Release(mask) => {
+                let targets = pick_targets(site, *mask);
+                let views = targets.iter().filter_map(|t| site.target_view(t));
+                let over = |what: &str| what == "housekeeping" || what == "requeued";
+                let held = views.flat_map(|view| {
+                    let over: Vec<JobId> = view.holders.iter().filter(|h| over(h.what)).map(|h| h.job).collect();
+                    over.into_iter().map(move |job| (job, view.target))
+                });
+                let free = |(job, target)| Event::Free { job, freed: Freed::Targets(TargetSet::single(target)) };
+                held.map(free).collect()
+            }
             Op::Free { pick, mask } => {
                 let held = pick_job(site, *pick, |id| {
                     matches!(state(id), Some(JobState::Ended(_))) && site.selection(id).is_some()
@@ -786,6 +846,18 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn preemption_keeps_the_invariants(ops in proptest::collection::vec(standby_op(), 1..100)) {
+        let mut machine = Machine::new(false);
+        for op in prelude().iter().chain(&ops) {
+            machine.run(op)?;
+        }
+    }
+}
+
 /// The machine does what it is meant to: long runs see starts, donations, requeues, quarantine, restarts.
 #[test]
 fn the_machine_covers_the_site() {
@@ -802,5 +874,22 @@ fn the_machine_covers_the_site() {
     let counts = machine.site.counts();
     assert!(counts.completed > 10 && counts.failed > 5 && counts.cancelled > 0 && counts.denied > 0, "{counts:?}");
     assert!(counts.requeued > 0, "{counts:?}");
-    assert!(machine.preempted > 3, "{} jobs were told to give way", machine.preempted);
+}
+
+/// Standby jobs give way again and again: some end by themselves, some late, some before a restart and some after.
+#[test]
+fn the_machine_preempts() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::deterministic();
+    let ops = proptest::collection::vec(standby_op(), 2000).new_tree(&mut runner).expect("a sequence").current();
+    let mut machine = Machine::new(false);
+    for op in prelude().iter().chain(&ops) {
+        if let Err(error) = machine.run(op) {
+            panic!("step {}: {op:?}: {error}", machine.steps);
+        }
+    }
+    let counts = machine.site.counts();
+    assert!(machine.preempted > 10, "{} jobs were told to give way", machine.preempted);
+    assert!(counts.requeued > 5 && machine.restarted, "{counts:?}");
 }

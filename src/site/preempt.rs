@@ -180,7 +180,7 @@ impl Site {
         let job = self.jobs.job(slot);
         let queue = self.queue(job.queue);
         let policy = &queue.config.policy.preemption;
-        if !policy.preemptible {
+        if !policy.preemptible || queue.removed {
             return Err(format!("queue {} is not preemptible", queue.name));
         }
         let until = job.started + policy.preemptible_after;
@@ -210,6 +210,7 @@ impl Site {
         job.history.add(now, Note::Preempted { by: by.clone() });
         let holding = job.holding;
         self.jobs.holding_mut(holding).cut = Some(until);
+        self.end_pools_at(holding, until);
         self.unsettled = true;
         self.preemptions.victims.insert(id, Victim { by: by.clone(), kill_at, killed: false, then });
         effects.push(Effect::Preempt { job: id, by, kill_at, then });

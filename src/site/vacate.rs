@@ -94,9 +94,11 @@ impl Site {
             }
             let (slot, queue, name) = (holding.slot, holding.queue, holding.name);
             let job = self.jobs.job(slot);
-            let policy = &self.queue(job.queue).config.policy.preemption;
+            let own = self.queue(job.queue);
+            let policy = &own.config.policy.preemption;
             let from = job.started + policy.preemptible_after;
-            if !policy.preemptible {
+            // The policy of a queue that was removed holds no more.
+            if !policy.preemptible || own.removed {
                 continue;
             }
             if from > now {
