@@ -58,7 +58,7 @@ fn fixtures_are_what_the_generator_writes() {
 fn replay(path: &Path) -> Finished {
     let scenario = Scenario::load(path).unwrap_or_else(|e| panic!("{e}"));
     let shared = std::env::var_os("SLUICE_SHARED").map_or_else(|| root().join("../shared"), PathBuf::from);
-    let options = RunOptions { shared, check: true, starts: None, jobs_csv: None, events: None };
+    let options = RunOptions { shared, check: true, ..RunOptions::default() };
     let replay = assemble(scenario, options).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     replay.run().unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
@@ -151,7 +151,7 @@ fn an_expectation_that_is_broken_is_seen() {
     let path = root().join("graph-fixtures/debug-batch/scenario.toml");
     let mut scenario = Scenario::load(&path).unwrap_or_else(|e| panic!("{e}"));
     scenario.actions.clear();
-    let options = RunOptions { shared: PathBuf::new(), check: true, starts: None, jobs_csv: None, events: None };
+    let options = RunOptions { shared: PathBuf::new(), check: true, ..RunOptions::default() };
     let finished = assemble(scenario, options).map(|r| r.run()).expect("assembles").expect("runs");
     let failed: Vec<usize> = judge(&finished).iter().filter(|v| v.failure.is_some()).map(|v| v.line).collect();
     assert!(failed.len() >= 8, "failed only at lines {failed:?}");

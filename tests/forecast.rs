@@ -181,6 +181,29 @@ fn a_preview_of_a_configuration() {
 }
 
 /// A start of all nodes at once keeps those idle that come free first: that is what it costs.
+/// A switch at a known time: since when it bounds the longest jobs of who gives.
+#[test]
+fn a_preview_says_when_draining_starts() {
+    let queues = [queue_with("batch", "0-3", 0, QueuePolicy::Easy), queue_with("dat", "2-3", 1, QueuePolicy::Easy)];
+    let mut bed = Bed::new(4, &queues, &["batch"]);
+    bed.submit_as(1, "batch", nodes(2), 40);
+    bed.submit_as(2, "batch", nodes(4), 60);
+    bed.step();
+    let switch = SwitchSpec { release: vec![], start: vec![("dat".into(), StartMode::default())] };
+    let planned = |seconds| Event::Planned { at: at(seconds), name: "dat".into(), switch: switch.clone() };
+    let usage = Usage::of(&bed.site);
+    let preview = bed.site.preview(&[planned(200)], &usage).expect("it can be planned");
+    let [drain] = preview.drains.as_slice() else { panic!("one queue gives: {:?}", preview.drains) };
+    assert_eq!((&*drain.queue, drain.targets.to_string().as_str()), ("batch", "2-3"));
+    assert_eq!((drain.at, drain.from, drain.longest), (at(200), at(140), Duration::from_secs(60)));
+    let soon = bed.site.preview(&[planned(50)], &usage).expect("it can be planned");
+    assert_eq!(soon.drains[0].from, at(0), "since now");
+    bed.tell(planned(200));
+    bed.step();
+    let again = bed.site.preview(&[planned(200)], &usage).expect("it can be planned again");
+    assert!(!again.changes(), "{again:?}");
+}
+
 #[test]
 fn a_preview_counts_what_idles() {
     let queues = [queue_with("batch", "0-3", 0, QueuePolicy::Easy), queue_with("dat", "0-3", 1, QueuePolicy::Fcfs)];

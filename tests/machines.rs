@@ -19,7 +19,7 @@ fn directory(name: &str, files: &[(&str, &str)]) -> PathBuf {
 fn replay(directory: &Path) -> (u64, u64, u64) {
     let scenario = Scenario::load(&directory.join("scenario.toml")).unwrap_or_else(|e| panic!("{e}"));
     let shared = directory.to_owned();
-    let options = RunOptions { shared, check: true, starts: None, jobs_csv: None, events: None };
+    let options = RunOptions { shared, check: true, ..RunOptions::default() };
     let replay = assemble(scenario, options).unwrap_or_else(|e| panic!("{e}"));
     let outcome = replay.run().unwrap_or_else(|e| panic!("{e}")).outcome;
     assert!(outcome.broken.is_empty(), "{:?}", outcome.broken);

@@ -764,8 +764,8 @@ fn rules(choice: u8) -> PreemptRules {
     };
     let rules = [
         rule(false, choice, &[1, 2, 3]),
-        rule(choice % 8 == 7, choice, if choice % 2 == 0 { &[2, 3] } else { &[] }),
-        rule(choice % 16 != 3, choice / 2, if choice % 3 == 0 { &[3] } else { &[] }),
+        rule(choice % 8 == 7, choice, if choice.is_multiple_of(2) { &[2, 3] } else { &[] }),
+        rule(choice % 16 != 3, choice / 2, if choice.is_multiple_of(3) { &[3] } else { &[] }),
         rule(true, choice / 3, &[]),
     ];
     PreemptRules { queues: (0..).map(QueueId).zip(rules).collect() }

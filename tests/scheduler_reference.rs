@@ -85,7 +85,10 @@ fn run(policy: QueuePolicy, by_runtime: bool, per_event: bool, reference: &str) 
             let shape = Shape::Whole { nodes, at_least: Amount::default(), slots_per_node: 1 };
             let submitted = Timestamp::from_secs(job.submit);
             let request = Arc::new(Request { shape, constraint: None, shared: Default::default() });
-            (submitted, JobRequest { id: JobId(job.id), class: QueueId(0), priority: Priority(16), submitted, limit, request })
+            (
+                submitted,
+                JobRequest { id: JobId(job.id), class: QueueId(0), priority: Priority(16), submitted, limit, request },
+            )
         })
         .collect();
     sim.place = jobs.iter().enumerate().map(|(i, (_, j))| (j.id, i)).collect();

@@ -43,9 +43,21 @@ const NAMES: [&str; 4] = ["batch", "debug", "night", "dat"];
 /// What happens; numbers pick among what there is then.
 #[derive(Clone, Debug)]
 enum Op {
-    Submit { queue: u8, shape: u8, nodes: u8, limit: u8, priority: u8 },
-    End { pick: u8, failed: bool },
-    Free { pick: u8, mask: u8 },
+    Submit {
+        queue: u8,
+        shape: u8,
+        nodes: u8,
+        limit: u8,
+        priority: u8,
+    },
+    End {
+        pick: u8,
+        failed: bool,
+    },
+    Free {
+        pick: u8,
+        mask: u8,
+    },
     Requeue(u8),
     Cancel(u8),
     Prioritize(u8, u8),
@@ -57,10 +69,23 @@ enum Op {
     Configure(u8, Vec<(u8, Setup)>),
     Ask(u8),
     Enable(u8, bool),
-    Start { queue: u8, take: bool, group: Option<(u8, Option<u8>)>, waves: u8 },
+    Start {
+        queue: u8,
+        take: bool,
+        group: Option<(u8, Option<u8>)>,
+        waves: u8,
+    },
     Stop(u8, bool),
-    Switch { release: u8, start: u8 },
-    Plan { after: u8, name: u8, release: u8, start: u8 },
+    Switch {
+        release: u8,
+        start: u8,
+    },
+    Plan {
+        after: u8,
+        name: u8,
+        release: u8,
+        start: u8,
+    },
     Unplan(u8),
     Abort(Option<u8>),
     Offline(u8),
@@ -69,8 +94,14 @@ enum Op {
     Undrain(u8),
     AddHost,
     RemoveTargets(u8),
-    Found { queue: u8, mask: u8 },
-    GiveWay { pick: u8, outcome: u8 },
+    Found {
+        queue: u8,
+        mask: u8,
+    },
+    GiveWay {
+        pick: u8,
+        outcome: u8,
+    },
     /// What is over releases some of what it holds.
     Release(u8),
     /// The command that is meant, with preemption.
@@ -94,8 +125,8 @@ struct Setup {
 
 fn setup() -> impl Strategy<Value = Setup> {
     let parent = prop_oneof![6 => Just(None), 1 => (0u8..4).prop_map(Some)];
-    (prop_oneof![2 => Just(0u8), 2 => any::<u8>()], 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent, any::<u8>()).prop_map(
-        |(mask, policy, precedence, take, horizon, parent, preemption)| Setup {
+    (prop_oneof![2 => Just(0u8), 2 => any::<u8>()], 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent, any::<u8>())
+        .prop_map(|(mask, policy, precedence, take, horizon, parent, preemption)| Setup {
             mask,
             policy,
             precedence,
@@ -103,8 +134,7 @@ fn setup() -> impl Strategy<Value = Setup> {
             horizon,
             parent,
             preemption,
-        },
-    )
+        })
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -278,6 +308,10 @@ struct Machine {
     next_id: u64,
     next_rank: u32,
     steps: usize,
+    /// Events told.
+    told: u64,
+    /// Without the twin, and without asking after each refusal whether all is as before: some ten times as fast.
+    lean: bool,
     restarted: bool,
     /// How many jobs were told to give way, and how many before the last event or step.
     preempted: usize,
@@ -337,12 +371,17 @@ impl Machine {
             next_id: 1,
             next_rank: NODES,
             steps: 0,
+            told: 0,
+            lean: false,
             restarted: false,
             preempted: 0,
         }
     }
 
     fn run(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        if self.lean {
+            return self.run_lean(op);
+        }
         let before = self.promises();
         let preempted = (self.preempted, self.site.counts().requeued);
         let (first_end, quiet) = (self.first_end(), self.quiet());
@@ -366,14 +405,52 @@ impl Machine {
             Op::Submit { priority: 0..=8, .. } | Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake
         );
         // Who is put back comes before others.
-        if calm && preempted == (self.preempted, self.site.counts().requeued) && quiet && self.quiet() && self.now < first_end {
+        if calm
+            && preempted == (self.preempted, self.site.counts().requeued)
+            && quiet
+            && self.quiet()
+            && self.now < first_end
+        {
             self.kept(&before)?;
         }
         Ok(())
     }
 
+    /// The same with what is checked by the site itself and by the observer alone.
+    fn run_lean(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        let mut effects = Vec::new();
+        match op {
+            Op::Restart => self.restart()?,
+            Op::Ask(_) => {}
+            Op::Wait(seconds) => self.now = self.now + Duration::from_secs((*seconds).into()),
+            Op::Wake => self.now = self.site.next_wakeup(self.now).map_or(self.now, |at| at.max(self.now)),
+            op => {
+                for event in self.events(op) {
+                    self.told += 1;
+                    effects.clear();
+                    if self.site.apply(self.now, event.clone(), &mut effects).is_ok() {
+                        self.observer.event(&event, &effects, self.site.graph());
+                    } else {
+                        prop_assert!(effects.is_empty(), "a refused event has no effect");
+                    }
+                }
+            }
+        }
+        self.steps += 1;
+        effects.clear();
+        while self.site.schedule(self.now, usize::MAX, &mut effects).more {}
+        self.observer.effects(&effects, self.site.graph());
+        self.observer.compare(&self.site);
+        prop_assert_eq!(self.observer.take_violations(), vec![]);
+        prop_assert_eq!(self.site.violations(), &[]);
+        prop_assert_eq!(self.site.counts().sum(), self.site.counts().submitted, "I6");
+        prop_assert!(self.site.next_wakeup(self.now).is_none_or(|at| at > self.now), "after a step nothing is due");
+        Ok(())
+    }
+
     /// Tells both sites; they agree, and a refusal changes nothing.
     fn apply(&mut self, event: &Event) -> Result<(), TestCaseError> {
+        self.told += 1;
         let before = self.site.snapshot();
         let (mut effects, mut shadow) = (Vec::new(), Vec::new());
         let answer = self.site.apply(self.now, event.clone(), &mut effects);
@@ -509,10 +586,12 @@ impl Machine {
         // A restored scheduler runs a pass at once: so that plans can be compared, the other has one at this time too.
         let configs: Vec<QueueConfig> =
             self.site.queue_views().iter().filter_map(|q| self.site.queue_config(&q.name).cloned()).collect();
-        for config in configs {
-            self.apply(&Event::QueueChange { config: Box::new(config) })?;
+        if !self.lean {
+            for config in configs {
+                self.apply(&Event::QueueChange { config: Box::new(config) })?;
+            }
+            self.step()?;
         }
-        self.step()?;
         let text = serde_json::to_string(&self.site.snapshot()).expect("a snapshot is JSON");
         let snapshot: Snapshot = serde_json::from_str(&text).expect("it reads back");
         prop_assert_eq!(&snapshot, &self.site.snapshot());
@@ -892,4 +971,68 @@ fn the_machine_preempts() {
     let counts = machine.site.counts();
     assert!(machine.preempted > 10, "{} jobs were told to give way", machine.preempted);
     assert!(counts.requeued > 5 && machine.restarted, "{counts:?}");
+}
+
+/// Many runs from one seed, in each of which some kinds of events are missing, so that others come together that else
+/// never would. `SLUICE_SWARM_EVENTS` says how many events there are in all, `SLUICE_SWARM_SEED` which; what fails says
+/// the seed of its run, with which `SLUICE_SWARM_RUN` repeats that run alone.
+#[test]
+fn swarms_of_events_break_nothing() {
+    let number = |key: &str| std::env::var(key).ok().and_then(|n| n.parse::<u64>().ok());
+    let (events, seed) = (number("SLUICE_SWARM_EVENTS").unwrap_or(20_000), number("SLUICE_SWARM_SEED").unwrap_or(1));
+    if let Some(run) = number("SLUICE_SWARM_RUN") {
+        swarm_run(run);
+        return;
+    }
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let told: Vec<(u64, u64)> = std::thread::scope(|scope| {
+        let worker = |first: u64| {
+            move || {
+                let (mut told, mut runs) = (0, 0);
+                while told < events.div_ceil(threads) {
+                    told += swarm_run(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(first + runs * threads));
+                    runs += 1;
+                }
+                (told, runs)
+            }
+        };
+        let workers: Vec<_> = (0..threads).map(|first| scope.spawn(worker(first))).collect();
+        workers.into_iter().map(|w| w.join().expect("a run failed: its seed is above")).collect()
+    });
+    let (told, runs) = told.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    println!("swarm: {told} events in {runs} runs, seed {seed}: no violation");
+    assert!(told >= events);
+}
+
+/// One run: 300 events at most, of most kinds.
+fn swarm_run(seed: u64) -> u64 {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+    let bytes: Vec<u8> = (0..4u64).flat_map(|n| seed.rotate_left(n as u32).wrapping_add(n).to_le_bytes()).collect();
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
+    let hasher = BuildHasherDefault::<DefaultHasher>::default();
+    let strategy = op();
+    let mut machine = Machine::new(seed & 1 == 1);
+    machine.lean = true;
+    let mut prelude = prelude().into_iter();
+    while machine.steps < 300 {
+        let op = match prelude.next() {
+            Some(op) => op,
+            None => {
+                let op = strategy.new_tree(&mut runner).expect("an event").current();
+                // A quarter of the kinds is missing; without submissions there is nothing to see.
+                let missing = hasher.hash_one((seed, std::mem::discriminant(&op))).is_multiple_of(4);
+                if missing && !matches!(op, Op::Submit { .. }) {
+                    continue;
+                }
+                op
+            }
+        };
+        if let Err(error) = machine.run(&op) {
+            panic!("SLUICE_SWARM_RUN={seed}: step {}: {op:?}: {error}", machine.steps);
+        }
+    }
+    machine.told
 }

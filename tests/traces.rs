@@ -1,9 +1,9 @@
 //! Scenarios over public traces, which are not part of the project: skipped where the data is not there.
 
+use serde_json::Value;
 use sluice::replay::assembly::{Finished, RunOptions, assemble};
 use sluice::replay::expect::judge;
 use sluice::replay::scenario::Scenario;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ fn shared(what: &str) -> Option<PathBuf> {
 fn replay(name: &str, shared: &Path, starts: Option<PathBuf>) -> Finished {
     let path = root().join("graph-fixtures/traces").join(format!("{name}.toml"));
     let scenario = Scenario::load(&path).unwrap_or_else(|e| panic!("{e}"));
-    let options = RunOptions { shared: shared.to_owned(), check: false, starts, jobs_csv: None, events: None };
+    let options = RunOptions { shared: shared.to_owned(), check: false, starts, ..RunOptions::default() };
     let replay = assemble(scenario, options).unwrap_or_else(|e| panic!("{name}: {e}"));
     let finished = replay.run().unwrap_or_else(|e| panic!("{name}: {e}"));
     let verdicts = judge(&finished);
@@ -179,6 +179,12 @@ fn who_is_first_does_not_wait_for_standby() {
     for line in text.lines() {
         follower.line(&serde_json::from_str(line).expect("an object per line"));
     }
-    assert!(follower.late.is_empty(), "{} of {}: {:?}", follower.late.len(), follower.preempted, &follower.late[..follower.late.len().min(3)]);
+    assert!(
+        follower.late.is_empty(),
+        "{} of {}: {:?}",
+        follower.late.len(),
+        follower.preempted,
+        &follower.late[..follower.late.len().min(3)]
+    );
     assert!(follower.preempted > 50, "{} jobs gave way", follower.preempted);
 }

@@ -52,6 +52,12 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Look at the services that a program is made of, and at what would be started
+    Service {
+        /// What to do.
+        #[command(subcommand)]
+        command: super::service::ServiceCommand,
+    },
     /// Print the completions for a shell
     Completions {
         /// Which shell

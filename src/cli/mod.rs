@@ -18,6 +18,7 @@ mod preempted;
 mod progress;
 mod query;
 mod replay;
+mod service;
 mod summary;
 mod unrun;
 
@@ -53,6 +54,7 @@ pub fn main() -> ExitCode {
         Command::Calendar { command: CalendarCommand::Next(args) } => calendar::next(&args),
         Command::Calendar { command: CalendarCommand::Check(args) } => calendar::check_all(&args),
         Command::Config { command } => config::run(&command),
+        Command::Service { command } => service::run(&command),
         Command::Completions { shell } => output::completions(shell),
         Command::Man { directory } => output::man(directory.as_deref()),
     };

@@ -6,7 +6,7 @@ use super::query::{
     self, ROWS, StateArgs, hosts, instant, json_span, json_time, more, nodes, say, say_json, span, when,
 };
 use super::summary::Look;
-use crate::base::{JobId, Timestamp};
+use crate::base::{Duration, JobId, Timestamp};
 use crate::config::Config;
 use crate::replay::assembly::{RunOptions, assemble};
 use crate::replay::change::{action_text, events_of};
@@ -24,7 +24,7 @@ const EXAMPLES: &str = "\
 EXAMPLES:
   What would it do to start a queue now, or at six o'clock?
     sluice plan --scenario graph-fixtures/weekend-dat --at 'Fri 15:00' --do 'queue-start queue=pdat'
-    sluice plan --scenario graph-fixtures/weekend-dat --at 'Fri 15:00' --do 'queue-start queue=pdat at=18:00'
+    sluice plan --scenario graph-fixtures/weekend-dat --at 'Fri 15:00' --do 'queue-start queue=pdat at=\"Fri 18:00\"'
   What would another configuration do? And then do it, if nothing has happened since:
     sluice plan --scenario graph-fixtures/weekend-dat --at 'Fri 15:00' --config new.toml
     sluice apply --scenario graph-fixtures/weekend-dat --at 'Fri 15:00' --config new.toml --check-index 0123456789abcdef
@@ -173,6 +173,14 @@ fn preview_text(preview: &Preview, site: &Site, epoch: Option<i64>) -> String {
             let _ = writeln!(text, "  {} from {from} to {to}: {time}", nodes(graph, &m.targets));
         }
     };
+    if !preview.drains.is_empty() {
+        let _ = writeln!(text, "\nNodes that are given at a known time, and start draining");
+        for d in &preview.drains {
+            let (from, at) = (when(d.from, epoch), when(d.at, epoch));
+            let longest = format!("the longest limit of its jobs is {}", limit(d.longest));
+            let _ = writeln!(text, "  {} of {} from {from} on, for {at}: {longest}", nodes(graph, &d.targets), d.queue);
+        }
+    }
     moved(&mut text, "Nodes that move", &preview.moves);
     moved(&mut text, "Nodes that would move otherwise", &preview.stays);
     for (word, set) in [("take work", &preview.up), ("take no work", &preview.down)] {
@@ -187,6 +195,11 @@ fn preview_text(preview: &Preview, site: &Site, epoch: Option<i64>) -> String {
         let _ = writeln!(text, "\nNode-hours idle before they arrive: likely {likely:.1}, at worst {worst:.1}");
     }
     text
+}
+
+/// A time limit in words.
+fn limit(limit: Duration) -> String {
+    if limit.is_infinite() { "none".to_owned() } else { limit.to_string() }
 }
 
 fn jobs_text(text: &mut String, preview: &Preview, epoch: Option<i64>) {
@@ -266,6 +279,10 @@ fn preview_json(preview: &Preview, site: &Site, epoch: Option<i64>) -> Value {
         "changes": preview.changes(),
         "queues": preview.queues.iter().map(queue).collect::<Value>(),
         "plans": preview.plans,
+        "drains": preview.drains.iter().map(|d| json!({
+            "queue": d.queue, "nodes": hosts(graph, &d.targets), "at": json_time(d.at), "from": json_time(d.from),
+            "longest_limit_s": (!d.longest.is_infinite()).then(|| d.longest.secs_f64()),
+        })).collect::<Value>(),
         "moves": moves(&preview.moves),
         "stays": moves(&preview.stays),
         "up": hosts(graph, &preview.up),

@@ -22,6 +22,7 @@ pub(super) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
         starts: args.starts.clone(),
         jobs_csv: args.jobs_csv.clone(),
         events: args.events.clone(),
+        services: args.layers.services(Some(&scenario.directory))?,
     };
     let mut replay = assemble(scenario, options)?;
     if !args.no_progress && std::io::stderr().is_terminal() {

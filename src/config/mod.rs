@@ -28,6 +28,8 @@ pub use calendar::Calendar;
 pub(crate) use error::nearest;
 pub use error::{ConfigError, ConfigErrors};
 
+pub(crate) use reader::{Item, Reader, Section};
+
 pub use preemption::{Preempted, PreemptionPolicy};
 pub use resource::{PoolConfig, ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};

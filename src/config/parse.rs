@@ -184,12 +184,7 @@ pub(super) fn read_config(top: &mut Section<'_, '_>) -> Config {
 }
 
 /// Whom a queue may preempt has to be a queue.
-fn check_preempts(
-    reader: &Reader<'_>,
-    policy: &str,
-    preempts: Option<&(Vec<String>, Range<usize>)>,
-    known: &[String],
-) {
+fn check_preempts(reader: &Reader<'_>, policy: &str, preempts: Option<&(Vec<String>, Range<usize>)>, known: &[String]) {
     let Some((names, span)) = preempts else { return };
     for name in names.iter().filter(|name| !known.contains(name)) {
         unknown_queue(reader, &format!("{policy}.preemption.preempts"), span, name, known);

@@ -17,7 +17,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A text being read, and what is wrong in it so far.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     file: &'a str,
     text: &'a str,
     /// Where the document was merged from several texts: these, instead.
@@ -26,17 +26,17 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(file: &'a str, text: &'a str) -> Self {
+    pub(crate) fn new(file: &'a str, text: &'a str) -> Self {
         Self { file, text, sources: None, errors: RefCell::default() }
     }
 
     /// A reader of what was merged from `sources`.
-    pub(super) fn of_layers(sources: &'a Sources) -> Self {
+    pub(crate) fn of_layers(sources: &'a Sources) -> Self {
         Self { file: "", text: "", sources: Some(sources), errors: RefCell::default() }
     }
 
     /// File and line of a span, as `site.toml:12`.
-    pub(super) fn place(&self, span: Range<usize>) -> String {
+    pub(crate) fn place(&self, span: Range<usize>) -> String {
         let (file, text, start) = match self.sources.and_then(|sources| sources.find(&span)) {
             Some((source, local)) => (source.file.as_str(), source.text.as_str(), local.start),
             None => (self.file, self.text, span.start),
@@ -45,12 +45,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Reports an error at `span`, about `key`.
-    pub(super) fn error(&self, key: &str, span: Range<usize>, message: impl Display) {
+    pub(crate) fn error(&self, key: &str, span: Range<usize>, message: impl Display) {
         self.push(ConfigError::unplaced(key, message.to_string()), span);
     }
 
     /// Reports an error at `span`, about `key`, with a way out.
-    pub(super) fn error_help(&self, key: &str, span: Range<usize>, message: impl Display, help: impl Into<String>) {
+    pub(crate) fn error_help(&self, key: &str, span: Range<usize>, message: impl Display, help: impl Into<String>) {
         self.push(ConfigError { help: Some(help.into()), ..ConfigError::unplaced(key, message.to_string()) }, span);
     }
 
@@ -64,19 +64,19 @@ impl<'a> Reader<'a> {
     }
 
     /// How many errors there are so far.
-    pub(super) fn error_count(&self) -> usize {
+    pub(crate) fn error_count(&self) -> usize {
         self.errors.borrow().len()
     }
 
     /// Everything that was reported, in the order of the text.
-    pub(super) fn into_errors(self) -> Vec<ConfigError> {
+    pub(crate) fn into_errors(self) -> Vec<ConfigError> {
         let mut errors = self.errors.into_inner();
         errors.sort_by_key(|(start, error)| (*start, error.span.end));
         errors.into_iter().map(|(_, error)| error).collect()
     }
 
     /// The top of a document; `None` where it is not TOML, which is reported.
-    pub(super) fn document(&self) -> Option<Spanned<DeTable<'a>>> {
+    pub(crate) fn document(&self) -> Option<Spanned<DeTable<'a>>> {
         let (table, errors) = DeTable::parse_recoverable(self.text);
         for error in &errors {
             self.error("", error.span().unwrap_or(0..0), format_args!("invalid TOML: {}", error.message()));
@@ -86,27 +86,27 @@ impl<'a> Reader<'a> {
 }
 
 /// A table whose keys are being taken.
-pub(super) struct Section<'r, 'a> {
-    pub(super) reader: &'r Reader<'a>,
-    pub(super) key: String,
+pub(crate) struct Section<'r, 'a> {
+    pub(crate) reader: &'r Reader<'a>,
+    pub(crate) key: String,
     /// Where the table stands; for a table without header of its own, where its first key does.
-    pub(super) span: Range<usize>,
+    pub(crate) span: Range<usize>,
     table: &'r DeTable<'a>,
     known: BTreeSet<&'static str>,
 }
 
 /// A value with its key.
-pub(super) struct Item<'r, 'a> {
-    pub(super) reader: &'r Reader<'a>,
-    pub(super) key: String,
-    pub(super) name: String,
+pub(crate) struct Item<'r, 'a> {
+    pub(crate) reader: &'r Reader<'a>,
+    pub(crate) key: String,
+    pub(crate) name: String,
     /// Where the key stands.
-    pub(super) key_span: Range<usize>,
+    pub(crate) key_span: Range<usize>,
     value: &'r Spanned<DeValue<'a>>,
 }
 
 impl<'r, 'a> Section<'r, 'a> {
-    pub(super) fn new(reader: &'r Reader<'a>, key: String, span: Range<usize>, table: &'r DeTable<'a>) -> Self {
+    pub(crate) fn new(reader: &'r Reader<'a>, key: String, span: Range<usize>, table: &'r DeTable<'a>) -> Self {
         Self { reader, key, span, table, known: BTreeSet::new() }
     }
 
@@ -117,7 +117,7 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     /// The value of a key, which is known from now on.
-    pub(super) fn take(&mut self, name: &'static str) -> Option<Item<'r, 'a>> {
+    pub(crate) fn take(&mut self, name: &'static str) -> Option<Item<'r, 'a>> {
         self.known.insert(name);
         let (key, value) = self.table.iter().find(|(key, _)| key.get_ref() == name)?;
         Some(Item {
@@ -130,7 +130,7 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     /// All keys with their values, in the order of the text: for a table whose keys are names.
-    pub(super) fn items(&self) -> Vec<Item<'r, 'a>> {
+    pub(crate) fn items(&self) -> Vec<Item<'r, 'a>> {
         let mut items: Vec<_> = self
             .table
             .iter()
@@ -144,7 +144,7 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     /// Reports the keys that nobody took. `ours_not` maps keys that exist elsewhere to the reason why not here.
-    pub(super) fn finish_except(self, others: &[&str], ours_not: &[(&str, &str)]) {
+    pub(crate) fn finish_except(self, others: &[&str], ours_not: &[(&str, &str)]) {
         for (key, _) in self.table {
             let name: &str = key.get_ref();
             if self.known.contains(name) || others.contains(&name) {
@@ -164,29 +164,29 @@ impl<'r, 'a> Section<'r, 'a> {
     }
 
     /// Reports the keys that nobody took.
-    pub(super) fn finish(self) {
+    pub(crate) fn finish(self) {
         self.finish_except(&[], &[]);
     }
 }
 
 impl<'r, 'a> Item<'r, 'a> {
     /// A value that stands in `reader`'s text under some key.
-    pub(super) fn new(reader: &'r Reader<'a>, key: String, name: &str, value: &'r Spanned<DeValue<'a>>) -> Self {
+    pub(crate) fn new(reader: &'r Reader<'a>, key: String, name: &str, value: &'r Spanned<DeValue<'a>>) -> Self {
         Self { reader, key, name: name.to_owned(), key_span: value.span(), value }
     }
 
     /// Where the value stands.
-    pub(super) fn span(&self) -> Range<usize> {
+    pub(crate) fn span(&self) -> Range<usize> {
         self.value.span()
     }
 
     /// Reports an error about the value.
-    pub(super) fn error(&self, message: impl Display) {
+    pub(crate) fn error(&self, message: impl Display) {
         self.reader.error(&self.key, self.span(), message);
     }
 
     /// Reports an error about the value, with a way out.
-    pub(super) fn error_help(&self, message: impl Display, help: impl Into<String>) {
+    pub(crate) fn error_help(&self, message: impl Display, help: impl Into<String>) {
         self.reader.error_help(&self.key, self.span(), message, help);
     }
 
@@ -196,7 +196,7 @@ impl<'r, 'a> Item<'r, 'a> {
     }
 
     /// The table that the value is.
-    pub(super) fn section(&self) -> Option<Section<'r, 'a>> {
+    pub(crate) fn section(&self) -> Option<Section<'r, 'a>> {
         match self.value.get_ref() {
             DeValue::Table(table) => Some(Section::new(self.reader, self.key.clone(), self.key_span.clone(), table)),
             _ => self.expected("a table"),
@@ -204,7 +204,7 @@ impl<'r, 'a> Item<'r, 'a> {
     }
 
     /// The tables of the array that the value is.
-    pub(super) fn sections(&self) -> Vec<Section<'r, 'a>> {
+    pub(crate) fn sections(&self) -> Vec<Section<'r, 'a>> {
         let items = self.elements("an array of tables");
         items.into_iter().flatten().filter_map(|item| item.section()).collect()
     }
@@ -216,7 +216,7 @@ impl<'r, 'a> Item<'r, 'a> {
     }
 
     /// A string.
-    pub(super) fn string(&self) -> Option<&'r str> {
+    pub(crate) fn string(&self) -> Option<&'r str> {
         match self.value.get_ref() {
             DeValue::String(text) => Some(text),
             _ => self.expected("a string"),
@@ -224,7 +224,7 @@ impl<'r, 'a> Item<'r, 'a> {
     }
 
     /// A string, or a date or time as TOML writes them, as text.
-    pub(super) fn moment(&self) -> Option<String> {
+    pub(crate) fn moment(&self) -> Option<String> {
         match self.value.get_ref() {
             DeValue::String(text) => Some(text.to_string()),
             DeValue::Datetime(moment) => Some(moment.to_string()),
@@ -233,7 +233,7 @@ impl<'r, 'a> Item<'r, 'a> {
     }
 
     /// The elements of an array, or the value itself where it is none.
-    pub(super) fn one_or_more(&self) -> Vec<Item<'r, 'a>> {
+    pub(crate) fn one_or_more(&self) -> Vec<Item<'r, 'a>> {
         match self.value.get_ref() {
             DeValue::Array(_) => self.elements("an array").unwrap_or_default(),
             _ => vec![Item::new(self.reader, self.key.clone(), &self.name, self.value)],
@@ -241,7 +241,7 @@ impl<'r, 'a> Item<'r, 'a> {
     }
 
     /// An array of strings, without those that `check` finds a fault with.
-    pub(super) fn strings(&self, check: impl Fn(&str) -> Result<(), String>) -> Option<Vec<String>> {
+    pub(crate) fn strings(&self, check: impl Fn(&str) -> Result<(), String>) -> Option<Vec<String>> {
         let mut strings = Vec::new();
         for item in self.elements("an array of strings")? {
             let Some(text) = item.string() else { continue };
@@ -253,21 +253,13 @@ impl<'r, 'a> Item<'r, 'a> {
         Some(strings)
     }
 
-    /// `true` or `false`.
-    pub(super) fn boolean(&self) -> Option<bool> {
-        match self.value.get_ref() {
-            DeValue::Boolean(value) => Some(*value),
-            _ => self.expected("true or false"),
-        }
-    }
-
     /// A string in some format.
-    pub(super) fn parse<T: FromStr<Err: Display>>(&self) -> Option<T> {
+    pub(crate) fn parse<T: FromStr<Err: Display>>(&self) -> Option<T> {
         self.string()?.parse().map_err(|error| self.error(error)).ok()
     }
 
     /// One of a fixed set of words.
-    pub(super) fn word<T: FromStr>(&self, names: &[&str]) -> Option<T> {
+    pub(crate) fn word<T: FromStr>(&self, names: &[&str]) -> Option<T> {
         let text = self.string()?;
         text.parse()
             .map_err(|_| {
@@ -279,7 +271,7 @@ impl<'r, 'a> Item<'r, 'a> {
     }
 
     /// A duration as a string with a unit.
-    pub(super) fn duration(&self) -> Option<Duration> {
+    pub(crate) fn duration(&self) -> Option<Duration> {
         match self.value.get_ref() {
             DeValue::Integer(number) => {
                 let help = format!("write \"{number}s\", \"{number}m\" or \"{number}h\"");
@@ -292,7 +284,7 @@ impl<'r, 'a> Item<'r, 'a> {
     }
 
     /// A whole number in a range.
-    pub(super) fn integer(&self, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
+    pub(crate) fn integer(&self, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
         let DeValue::Integer(number) = self.value.get_ref() else { return self.expected("an integer") };
         let value = i64::from_str_radix(number.as_str(), number.radix()).ok().filter(|value| range.contains(value));
         if value.is_none() {
@@ -302,14 +294,22 @@ impl<'r, 'a> Item<'r, 'a> {
         value
     }
 
+    /// True or false.
+    pub(crate) fn boolean(&self) -> Option<bool> {
+        match self.value.get_ref() {
+            DeValue::Boolean(value) => Some(*value),
+            _ => self.expected("true or false"),
+        }
+    }
+
     /// Whether the value is a string.
-    pub(super) fn is_string(&self) -> bool {
+    pub(crate) fn is_string(&self) -> bool {
         matches!(self.value.get_ref(), DeValue::String(_))
     }
 }
 
 /// What kind of value this is, with its article.
-pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
+pub(crate) fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
         DeValue::Integer(_) => "an integer",

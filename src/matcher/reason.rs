@@ -90,7 +90,11 @@ impl fmt::Display for Reason {
                 write!(f, "exceeds-window: limit {limit}, longest window {longest}")
             }
             Reason::Preempting { jobs, at } => {
-                write!(f, "preempting: {jobs} {} for it, free by {at}", if *jobs == 1 { "job gives way" } else { "jobs give way" })
+                write!(
+                    f,
+                    "preempting: {jobs} {} for it, free by {at}",
+                    if *jobs == 1 { "job gives way" } else { "jobs give way" }
+                )
             }
             Reason::BeyondDepth => f.write_str("beyond-depth: the queue-depth ends before it"),
         }

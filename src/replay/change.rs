@@ -1,7 +1,7 @@
 //! A change that somebody has in mind: an action of a scenario, or a configuration, as events for a site.
 //!
 //! Decides what is meant by words: an action takes effect at once, or, if it says a later time and can be announced, is
-//! announced at once for that time.
+//! announced at once for that time. A time that is past is an error: nobody means it.
 
 use super::assembly::{AssemblyError, deed_of};
 use super::engine::{Deed, targets_of_hosts, targets_of_ranks};
@@ -13,12 +13,13 @@ use crate::site::{Event, JobState, Site};
 /// Keys whose values are lists of names.
 const LISTS: [&str; 3] = ["release", "start", "properties"];
 
-/// `[[action]]` in TOML, from words as they are typed: `VERB KEY=VALUE …`. A value that is not TOML by itself is taken for a
+/// `[[action]]` in TOML, from words as they are typed: `VERB KEY=VALUE …`. Within quotes and brackets blanks belong to
+/// the value. A value that is not TOML by itself is taken for a
 /// text; of `release`, `start` and `properties` for names with commas between, of `jobs` for numbers.
 pub fn action_text(words: &str, now: Timestamp) -> Result<String, String> {
-    let mut words = words.split_whitespace();
+    let mut words = split(words)?.into_iter();
     let verb = words.next().ok_or("expected a verb, such as queue-start, and KEY=VALUE …")?;
-    let mut text = format!("[[action]]\ndo = {}\n", quoted(verb));
+    let mut text = format!("[[action]]\ndo = {}\n", quoted(&verb));
     let mut timed = false;
     for word in words {
         let (key, value) = word.split_once('=').ok_or_else(|| format!("expected KEY=VALUE, found {word}"))?;
@@ -47,6 +48,32 @@ pub fn action_text(words: &str, now: Timestamp) -> Result<String, String> {
     Ok(text)
 }
 
+/// Words between blanks, of which those in quotes or brackets separate nothing.
+fn split(text: &str) -> Result<Vec<String>, String> {
+    let (mut words, mut word, mut quote, mut depth) = (Vec::new(), String::new(), None, 0usize);
+    for c in text.chars() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            ('"' | '\'', None) => quote = Some(c),
+            ('[' | '{', None) => depth += 1,
+            (']' | '}', None) => depth = depth.saturating_sub(1),
+            (c, None) if c.is_whitespace() && depth == 0 => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                continue;
+            }
+            _ => {}
+        }
+        word.push(c);
+    }
+    if let Some(open) = quote {
+        return Err(format!("expected {open} at the end of what begins with it, found the end: {text}"));
+    }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
+    Ok(words)
+}
+
 /// A text as TOML.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
@@ -55,14 +82,21 @@ fn quoted(text: &str) -> String {
 /// The events that actions mean, done now or announced now.
 ///
 /// # Errors
-/// Nodes that are not there, an action that cannot be announced.
+/// Nodes that are not there, a time that is past, an action that cannot be announced.
 pub fn events_of(actions: &[Action], site: &Site) -> Result<Vec<Event>, AssemblyError> {
     let now = site.now();
     let mut events = Vec::new();
     for action in actions {
         let problem = |problem: String| AssemblyError::Action { line: action.line, problem };
+        if action.at < now {
+            return Err(problem(format!(
+                "it is of {}, which is before the time of the state, {now}: leave out `at` to do it at once, or give a time \
+                 after it, with its day",
+                action.at
+            )));
+        }
         let told = (action.at > now).then_some(now);
-        let occurrence = Occurrence { told, at: action.at.max(now), name: action.name.clone() };
+        let occurrence = Occurrence { told, at: action.at, name: action.name.clone() };
         let deed = deed_of(action, &occurrence, site.graph())?;
         events.extend(events_of_deed(deed, site).map_err(problem)?);
     }
@@ -127,8 +161,12 @@ mod tests {
             "[[action]]\ndo = \"switch\"\nrelease = [\"a\", \"b\"]\nstart = [\"c\"]\nat = \"18:00\"\n",
         );
         check("drain nodes=n[1-2] at=60", "[[action]]\ndo = \"drain\"\nnodes = \"n[1-2]\"\nat = 60\n");
+        check(
+            "queue-start queue=c at=\"Fri 18:00\" group={ give-up = 60 }",
+            "[[action]]\ndo = \"queue-start\"\nqueue = \"c\"\nat = \"Fri 18:00\"\ngroup = { give-up = 60 }\n",
+        );
         check("cancel jobs=1,2", "[[action]]\ndo = \"cancel\"\njobs = [1,2]\nat = 5\n");
-        for wrong in ["", "queue-start dat", "queue-start =dat", "queue-start a.b=c"] {
+        for wrong in ["", "queue-start dat", "queue-start queue=\"dat", "queue-start =dat", "queue-start a.b=c"] {
             assert!(action_text(wrong, Timestamp::ZERO).is_err(), "{wrong}");
         }
     }

@@ -95,8 +95,7 @@ mod tests {
         all.ended(3, Ended::Cancelled, 1, at(10), at(15));
         all.ended(9, Ended::Cancelled, 1, at(10), at(15));
         let figures = all.figures();
-        let expected =
-            PreemptedFigures { jobs: 3, requeued: 1, cancelled: 1, completed: 1, lost_node_s: 125.0 };
+        let expected = PreemptedFigures { jobs: 3, requeued: 1, cancelled: 1, completed: 1, lost_node_s: 125.0 };
         assert_eq!(figures.total, expected);
         assert_eq!(figures.queues["standby"], expected);
     }

@@ -39,7 +39,8 @@ impl Scheduler {
         if self.core.jobs.slot(job.id).is_some() {
             return;
         }
-        let planned_end = self.planned_end_of(cut.unwrap_or(started + job.limit.max(Duration::from_micros(1))), overruns);
+        let planned_end =
+            self.planned_end_of(cut.unwrap_or(started + job.limit.max(Duration::from_micros(1))), overruns);
         let run = Run {
             selection: Arc::clone(&selection),
             started,

@@ -3,8 +3,8 @@
 //! Decides the order (priority, then submit time, then id) and nothing else.
 
 use super::filters::FilterId;
-use super::plan::Reserved;
 use super::holds::Hold;
+use super::plan::Reserved;
 use crate::base::{Duration, FastMap, JobId, Priority, QueueId, TargetId, TargetSet, Timestamp};
 use crate::matcher::{Extent, Request, Selection, Shortage};
 use crate::planner::Claim;

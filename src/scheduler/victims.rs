@@ -58,7 +58,10 @@ pub(super) fn choose(candidates: &[Candidate], need: u32) -> Option<Vec<usize>> 
 fn of_use(candidates: &[Candidate], largest: &[usize], need: u32, count: usize) -> Vec<usize> {
     let frees = |i: &usize| candidates[*i].frees.min(need);
     let alike = largest.chunk_by(|a, b| frees(a) == frees(b));
-    alike.flat_map(|group| &group[..group.len().min(count).min(need.div_ceil(frees(&group[0])) as usize)]).copied().collect()
+    alike
+        .flat_map(|group| &group[..group.len().min(count).min(need.div_ceil(frees(&group[0])) as usize)])
+        .copied()
+        .collect()
 }
 
 /// The best set of exactly `count` items, over all that can be reached with so many items and so much freed.

@@ -3,8 +3,8 @@
 //! Events are facts and commands with a time; effects are what a driver has to carry out or may report. The sequence of
 //! events decides everything (I7). Names stand here, not ids: events are journaled and written by people.
 
-use crate::base::{Duration, Epoch, JobId, Priority, TargetSet, Timestamp};
 use super::preempt::PreemptedFor;
+use crate::base::{Duration, Epoch, JobId, Priority, TargetSet, Timestamp};
 use crate::config::{Config, Preempted, QueueConfig};
 use crate::matcher::{Freed, Reason, Request, Selection};
 use serde::{Deserialize, Serialize};

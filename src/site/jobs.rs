@@ -99,8 +99,7 @@ impl Site {
         let Some(request) = job.request.clone() else { return };
         job.in_scheduler = true;
         let home = job.home;
-        let alloc =
-            JobRequest {
+        let alloc = JobRequest {
             id: job.id,
             class: job.queue,
             priority: job.priority,

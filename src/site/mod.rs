@@ -20,8 +20,8 @@ mod queues;
 mod calendar;
 mod nodes;
 mod timetable;
-mod vacate;
 mod undo;
+mod vacate;
 
 mod pools;
 mod preempt;
@@ -56,7 +56,7 @@ pub use history::{History, MOST_NOTES, Note};
 pub use job::{Counts, Job, JobState, Why};
 pub use nodes::Drained;
 pub use observer::Observer;
-pub use plan::{Move, Preview, StartChange};
+pub use plan::{Drain, Move, Preview, StartChange};
 pub use preempt::{PreemptedFor, Victim};
 pub use queue::Places;
 pub use snapshot::{RestoreError, SNAPSHOT_VERSION, Snapshot};

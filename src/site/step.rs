@@ -353,7 +353,8 @@ impl Site {
         self.boundary =
             self.queues.iter().filter_map(|q| q.windows.next_boundary(now)).min().unwrap_or(Timestamp::NEVER);
         let next = self.coordinator.next_wakeup(now).into_iter().chain(drains).min();
-        self.settle_at = next.unwrap_or(Timestamp::NEVER).min(self.boundary).min(self.timetable.again()).min(self.preemptions.again);
+        self.settle_at =
+            next.unwrap_or(Timestamp::NEVER).min(self.boundary).min(self.timetable.again()).min(self.preemptions.again);
     }
 
     pub(super) fn carry_out(&mut self, now: Timestamp, order: Order, effects: &mut Vec<Effect>) {

@@ -17,7 +17,12 @@ use std::collections::BTreeMap;
 
 impl Site {
     /// A start, a stop with release or a switch, by which preemptible jobs give way on what leaves.
-    pub(super) fn preempting(&mut self, now: Timestamp, event: Event, effects: &mut Vec<Effect>) -> Result<(), EventError> {
+    pub(super) fn preempting(
+        &mut self,
+        now: Timestamp,
+        event: Event,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), EventError> {
         let (mut to, mut from): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         let mut plan = None;
         match &event {

@@ -658,13 +658,11 @@ pub fn rebuild(of: &Scheduler, ledger: &Ledger, now: Timestamp, epoch: u64) -> S
 
 /// The answers that two schedulers with the same past must share: annotations and plans depend on what was said before.
 pub fn told(out: &[Output]) -> Vec<Output> {
-    let shared = |o: &&Output| {
-        match o {
-            Output::Alloc { .. } | Output::Deny { .. } | Output::Cancelled { .. } | Output::DownAck { .. } => true,
-            Output::Preempt { .. } | Output::HoldEnded { .. } => true,
-            Output::Annotate { .. } | Output::PlannedStart { .. } => false,
-            Output::PoolPlans { .. } | Output::PassEnded { .. } => false,
-        }
+    let shared = |o: &&Output| match o {
+        Output::Alloc { .. } | Output::Deny { .. } | Output::Cancelled { .. } | Output::DownAck { .. } => true,
+        Output::Preempt { .. } | Output::HoldEnded { .. } => true,
+        Output::Annotate { .. } | Output::PlannedStart { .. } => false,
+        Output::PoolPlans { .. } | Output::PassEnded { .. } => false,
     };
     out.iter().filter(shared).cloned().collect()
 }

@@ -6,7 +6,7 @@ use crate::graph::GraphError;
 use crate::graph::text::TextError;
 use crate::replay::source::{GenerateError, ListError, NodeLogError, TraceError};
 use crate::replay::workload::WorkloadError;
-use crate::services::ServiceError;
+use crate::services::{BuildError, PlanError};
 use crate::site::EventError;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -121,9 +121,15 @@ pub enum AssemblyError {
         /// Why not.
         source: std::io::Error,
     },
-    /// The parts make no whole.
-    #[error("{0}")]
-    Parts(String),
+    /// The services make no whole.
+    #[error("the services: {0}")]
+    Services(String),
+    /// What is wanted cannot be planned.
+    #[error("the services: {0}")]
+    Plan(#[from] PlanError),
+    /// A queue without a scheduler.
+    #[error("nothing provides sched@{0}, the scheduler of the queue {0}")]
+    NoScheduler(String),
     /// A part did not leave what it promised: a fault of the program.
     #[error("no part left {0} behind, though one promised to")]
     Incomplete(&'static str),
@@ -136,15 +142,11 @@ impl From<EventError> for AssemblyError {
 }
 
 impl AssemblyError {
-    /// The error of a part by itself; else what is wrong with the parts.
-    pub(super) fn flatten(error: ServiceError<AssemblyError>) -> Self {
+    /// The error of a service by itself; else what is wrong with its rule.
+    pub(super) fn of_build(error: BuildError<AssemblyError>) -> Self {
         match error {
-            ServiceError::Build { problem, .. } => *problem,
-            ServiceError::Twice(_)
-            | ServiceError::Unknown { .. }
-            | ServiceError::Missing { .. }
-            | ServiceError::Conflict { .. }
-            | ServiceError::Circle(_) => AssemblyError::Parts(error.to_string()),
+            BuildError::Make { problem, .. } => *problem,
+            BuildError::NotCompiledIn { .. } => AssemblyError::Services(error.to_string()),
         }
     }
 

@@ -1,28 +1,20 @@
-//! From a scenario to a replay: opens what it names, and builds the parts through the table of [`crate::services`].
+//! From a scenario to a replay: opens what it names, and makes the services that the registry of [`crate::services`] plans.
 //!
-//! The parts, by name:
-//!
-//! | part | gives |
-//! |---|---|
-//! | `graph-text`, `graph-r`, `graph-jgf`, `graph-uniform`, `graph-swf-header`, `graph-config` | the machine |
-//! | `config-toml` | queues and policies |
-//! | `workload-swf`, `workload-jobs`, `workload-generate` | jobs; each takes the next `[[workload]]` |
-//! | `node-log` | what happens to nodes; each takes the next `[[node-events]]` |
-//! | `actions` | what administrators do |
-//! | `site` | coordinator and schedulers, in this process |
-//! | `clock-timestamp`, `clock-event` | virtual time, and when schedulers run |
-//! | `job-metrics` | figures |
-//! | `starts`, `jobs-csv`, `events` | files |
+//! A scenario asks for `replay`, for a `workload@N` and a `node-log@N` each, for `actions`, for a `sched@QUEUE` each, and for the
+//! files that are to be written. Who provides these, in which order, is said by rules: those in `services/built-in.toml`, and
+//! fragments that lie over them. A service that nobody asks for is not made.
 
 mod actions;
 mod error;
 mod machine;
 mod parts;
+mod sched;
 mod work;
 
 pub(crate) use actions::deed_of;
 pub use error::AssemblyError;
-pub use parts::{PARTS, table, wanted};
+pub use parts::{COMPILED_IN, wanted};
+pub use sched::ServiceOptions;
 
 use super::engine::{Engine, Intervention, Metrics, NodeRules, Options, Outcome, ReplayError, Timed};
 use super::export::Exporter;
@@ -34,7 +26,9 @@ use crate::base::{FastMap, Timestamp};
 use crate::config::Config;
 use crate::formats::swf::Swf;
 use crate::graph::{Graph, Properties};
+use crate::services::{Built, Plan, Registry, Rule};
 use crate::site::{Event, Site};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -51,6 +45,8 @@ pub struct RunOptions {
     pub jobs_csv: Option<PathBuf>,
     /// Write events and effects here.
     pub events: Option<PathBuf>,
+    /// What there is beside the services that are compiled in.
+    pub services: ServiceOptions,
 }
 
 /// A replay under construction.
@@ -66,8 +62,8 @@ pub struct Assembly {
     graph: Option<(Arc<Graph>, Arc<Properties>)>,
     config: Config,
     traces: FastMap<PathBuf, Arc<Swf>>,
-    next_workload: usize,
-    next_log: usize,
+    sources: BTreeMap<usize, work::ReadWorkload>,
+    schedulers: BTreeMap<String, Option<Rule>>,
     jobs: Vec<TraceJob>,
     queues: QueueNames,
     highest_id: u64,
@@ -93,6 +89,8 @@ pub struct Replay {
     pub warnings: Vec<String>,
     /// The wall clock at time 0, in seconds since 1970.
     pub epoch: Option<i64>,
+    /// The services that were made, in their order.
+    pub services: Built,
     site: Site,
     timed: Vec<Timed>,
     options: Options,
@@ -110,8 +108,8 @@ impl Assembly {
             graph: None,
             config: Config::default(),
             traces: FastMap::default(),
-            next_workload: 0,
-            next_log: 0,
+            sources: BTreeMap::new(),
+            schedulers: BTreeMap::new(),
             jobs: Vec::new(),
             queues: QueueNames::default(),
             highest_id: 0,
@@ -168,8 +166,8 @@ const ANONYMOUS_QUEUE: &str = "default";
 /// Whatever is wrong with what the scenario names.
 pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyError> {
     let mut a = Assembly::new(scenario, run);
-    let wanted = wanted(&a.scenario, &a.run);
-    table().and_then(|table| table.assemble(&wanted, &mut a)).map_err(AssemblyError::flatten)?;
+    let (registry, plan) = planned(&a.scenario, &a.run)?;
+    let services = parts::makers().build(&registry, &plan, &mut a).map_err(AssemblyError::of_build)?;
     let workload = Workload::new(std::mem::take(&mut a.jobs), std::mem::take(&mut a.queues).into_names())?;
     let settings = &a.scenario.settings;
     let default_queue = match a.config.default_queue() {
@@ -202,12 +200,29 @@ pub fn assemble(scenario: Scenario, run: RunOptions) -> Result<Replay, AssemblyE
         graph,
         warnings: a.warnings,
         epoch: a.epoch,
+        services,
         site: a.site.ok_or(AssemblyError::Incomplete("schedulers"))?,
         timed: a.timed,
         options,
         exporters: a.exporters,
         observers: a.observers,
     })
+}
+
+/// The services that a scenario and a run ask for, among all that there are.
+///
+/// # Errors
+/// What is wrong with their rules, or what cannot be planned.
+pub fn planned(scenario: &Scenario, run: &RunOptions) -> Result<(Registry, Plan), AssemblyError> {
+    let (wanted, here) = wanted(scenario, run);
+    let mut registry = Registry::new(&run.services.fragments)?.here(here);
+    let instance = |name: &String| name.split_once('@').map(|(_, one)| one.to_owned());
+    registry.make(wanted.names.iter().filter_map(instance));
+    for (service, name) in &run.services.alternatives {
+        registry.prefer(service, name).map_err(AssemblyError::Services)?;
+    }
+    let plan = registry.plan(&wanted, &[])?;
+    Ok((registry, plan))
 }
 
 /// Whether an expectation asks where a job ran.

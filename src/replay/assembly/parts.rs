@@ -1,127 +1,97 @@
-//! The rows of the table.
+//! The services of a replay: who makes them, and which of them a scenario asks for.
 
-use super::{Assembly, AssemblyError, RunOptions};
-use crate::config::Members;
+use super::{ANONYMOUS_QUEUE, Assembly, AssemblyError, RunOptions};
+use crate::config::{Config, Members};
 use crate::replay::events::EventLog;
 use crate::replay::export::{JobsCsv, Starts};
 use crate::replay::metrics;
 use crate::replay::scenario::{GraphFormat, GraphSource, PassRule, Scenario, Workload};
-use crate::services::{Capability, Part, ServiceError, Table};
+use crate::services::{Make, Makers, Rule, Surroundings, Wanted};
 use crate::site::{Site, SiteOptions};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use Capability::{
-    Clock, Commands, Configuration, Coordinator, Exporter, Metrics, NodeEvents, Resources, Schedulers, Workload as Jobs,
-};
-
-type Row = Part<Assembly, AssemblyError>;
-
-/// What a replay must have.
-const DEMANDED: &[Capability] = &[Resources, Configuration, Jobs, Coordinator, Schedulers, Clock, Metrics];
-
-/// The names of all parts.
-pub const PARTS: &[&str] = &[
-    "graph-text",
-    "graph-r",
-    "graph-jgf",
-    "graph-uniform",
-    "graph-swf-header",
-    "graph-grug",
-    "graph-hwloc",
-    "graph-config",
-    "config-toml",
-    "workload-swf",
-    "workload-jobs",
-    "workload-generate",
-    "workload-none",
-    "node-log",
-    "actions",
-    "site",
-    "clock-timestamp",
-    "clock-event",
-    "job-metrics",
-    "starts",
-    "jobs-csv",
-    "events",
+/// The services that are compiled in, with who makes them. Their rules stand in `services/built-in.toml`.
+pub const COMPILED_IN: &[(&str, Make<Assembly, AssemblyError>)] = &[
+    ("replay", |_, _| Ok(())),
+    ("configuration-toml", |a, _| a.config_toml()),
+    ("graph-config", |a, _| a.graph_config()),
+    ("graph-text", |a, _| a.graph_text()),
+    ("graph-r", |a, _| a.graph_r()),
+    ("graph-jgf", |a, _| a.graph_jgf()),
+    ("graph-grug", |a, _| a.graph_grug()),
+    ("graph-hwloc", |a, _| a.graph_hwloc()),
+    ("graph-uniform", |a, _| a.graph_uniform()),
+    ("graph-swf-header", |a, _| a.graph_swf_header()),
+    ("workloads", |a, _| a.read_workloads()),
+    ("workload-swf@", |a, number| a.workload(number, Assembly::workload_swf)),
+    ("workload-jobs@", |a, number| a.workload(number, Assembly::workload_jobs)),
+    ("workload-generate@", |a, number| a.workload(number, Assembly::workload_generate)),
+    ("node-log@", Assembly::node_log),
+    ("actions", |a, _| a.actions()),
+    ("sched-builtin@", |a, queue| a.scheduler(queue, None)),
+    ("coordinator", |a, _| site(a)),
+    ("clock-timestamp", |a, _| clock(a, PassRule::Timestamp)),
+    ("clock-event", |a, _| clock(a, PassRule::Event)),
+    ("job-metrics", |a, _| {
+        a.metrics = Some(metrics::figures);
+        Ok(())
+    }),
+    ("starts", |a, _| starts(a)),
+    ("jobs-csv", |a, _| jobs_csv(a)),
+    ("events", |a, _| events(a)),
 ];
 
-/// The table of all parts of a replay.
-///
-/// # Errors
-/// Two parts of one name.
-pub fn table() -> Result<Table<Assembly, AssemblyError>, ServiceError<AssemblyError>> {
-    let row = |name, provides, needs, build| Row { name, provides, needs, build };
-    Table::new(
-        vec![
-            row("graph-text", &[Resources], &[], Assembly::graph_text),
-            row("graph-r", &[Resources], &[], Assembly::graph_r),
-            row("graph-jgf", &[Resources], &[], Assembly::graph_jgf),
-            row("graph-uniform", &[Resources], &[], Assembly::graph_uniform),
-            row("graph-swf-header", &[Resources], &[], Assembly::graph_swf_header),
-            row("graph-grug", &[Resources], &[], Assembly::graph_grug),
-            row("graph-hwloc", &[Resources], &[], Assembly::graph_hwloc),
-            row("graph-config", &[Resources], &[Configuration], Assembly::graph_config),
-            row("config-toml", &[Configuration], &[], Assembly::config_toml),
-            row("workload-swf", &[Jobs], &[], Assembly::workload_swf),
-            row("workload-jobs", &[Jobs], &[], Assembly::workload_jobs),
-            row("workload-generate", &[Jobs], &[], Assembly::workload_generate),
-            row("workload-none", &[Jobs], &[], |_| Ok(())),
-            row("node-log", &[NodeEvents], &[Resources], Assembly::node_log),
-            row("actions", &[Commands], &[Resources, Configuration], Assembly::actions),
-            row("site", &[Coordinator, Schedulers], &[Resources, Configuration], site),
-            row("clock-timestamp", &[Clock], &[], |a| clock(a, PassRule::Timestamp)),
-            row("clock-event", &[Clock], &[], |a| clock(a, PassRule::Event)),
-            row("job-metrics", &[Metrics], &[], |a| {
-                a.metrics = Some(metrics::figures);
-                Ok(())
-            }),
-            row("starts", &[Exporter], &[], starts),
-            row("jobs-csv", &[Exporter], &[], jobs_csv),
-            row("events", &[Exporter], &[Resources], events),
-        ],
-        DEMANDED,
-    )
+/// Who makes the services of a replay.
+pub(super) fn makers() -> Makers<Assembly, AssemblyError> {
+    let program = |a: &mut Assembly, rule: &Rule, queue: Option<&str>| a.scheduler(queue, Some(rule));
+    Makers { compiled_in: COMPILED_IN, program }
 }
 
-/// The parts that a scenario and a run ask for.
-pub fn wanted(scenario: &Scenario, run: &RunOptions) -> Vec<&'static str> {
-    let mut parts = vec![
-        match &scenario.graph {
-            None => "graph-config",
-            Some(GraphSource::Text { .. } | GraphSource::File { format: GraphFormat::Text, .. }) => "graph-text",
-            Some(GraphSource::File { format: GraphFormat::R, .. }) => "graph-r",
-            Some(GraphSource::File { format: GraphFormat::Jgf, .. }) => "graph-jgf",
-            Some(GraphSource::File { format: GraphFormat::Grug, .. }) => "graph-grug",
-            Some(GraphSource::Hwloc { .. }) => "graph-hwloc",
-            Some(GraphSource::Uniform(_)) => "graph-uniform",
-            Some(GraphSource::SwfHeader(_)) => "graph-swf-header",
-        },
-        "config-toml",
-    ];
-    parts.extend(scenario.workloads.iter().map(|w| match w {
-        Workload::Swf(_) => "workload-swf",
-        Workload::Jobs(_) => "workload-jobs",
-        Workload::Generate(_) => "workload-generate",
-    }));
-    if scenario.workloads.is_empty() {
-        parts.push("workload-none");
-    }
-    parts.extend(scenario.node_events.iter().map(|_| "node-log"));
-    if !scenario.actions.is_empty() {
-        parts.push("actions");
-    }
-    parts.push("site");
-    parts.push(match scenario.settings.pass {
-        PassRule::Timestamp => "clock-timestamp",
-        PassRule::Event => "clock-event",
+/// What a scenario and a run ask for, and where that is to run.
+pub fn wanted(scenario: &Scenario, run: &RunOptions) -> (Wanted, Surroundings) {
+    let mut attrs: BTreeSet<String> = BTreeSet::new();
+    let graph = scenario.graph.as_ref().map(|graph| match graph {
+        GraphSource::Text { .. } | GraphSource::File { format: GraphFormat::Text, .. } => "graph.text",
+        GraphSource::File { format: GraphFormat::R, .. } => "graph.r",
+        GraphSource::File { format: GraphFormat::Jgf, .. } => "graph.jgf",
+        GraphSource::File { format: GraphFormat::Grug, .. } => "graph.grug",
+        GraphSource::Hwloc { .. } => "graph.hwloc",
+        GraphSource::Uniform(_) => "graph.uniform",
+        GraphSource::SwfHeader(_) => "graph.swf-header",
     });
-    parts.push("job-metrics");
-    let files = [(&run.starts, "starts"), (&run.jobs_csv, "jobs-csv"), (&run.events, "events")];
-    parts.extend(files.into_iter().filter(|(path, _)| path.is_some()).map(|(_, part)| part));
-    parts
+    attrs.extend(graph.into_iter().flat_map(|graph| ["graph".to_owned(), graph.to_owned()]));
+    attrs.insert(match scenario.settings.pass {
+        PassRule::Timestamp => "pass.timestamp".to_owned(),
+        PassRule::Event => "pass.event".to_owned(),
+    });
+    let mut names = vec!["replay".to_owned()];
+    for (number, work) in (1..).zip(&scenario.workloads) {
+        let kind = match work {
+            Workload::Swf(_) => "swf",
+            Workload::Jobs(_) => "jobs",
+            Workload::Generate(_) => "generate",
+        };
+        attrs.insert(format!("workload.{kind}@{number}"));
+        names.push(format!("workload@{number}"));
+    }
+    names.extend((!scenario.workloads.is_empty()).then(|| "workloads".to_owned()));
+    names.extend((1..=scenario.node_events.len()).map(|number| format!("node-log@{number}")));
+    names.extend((!scenario.actions.is_empty()).then(|| "actions".to_owned()));
+    names.extend(own_queues(&scenario.config).map(|queue| format!("sched@{queue}")));
+    let files = [(&run.starts, "export-starts"), (&run.jobs_csv, "export-jobs"), (&run.events, "export-events")];
+    names.extend(files.into_iter().filter(|(path, _)| path.is_some()).map(|(_, part)| part.to_owned()));
+    let wanted = Wanted { names, force: run.services.force.clone() };
+    (wanted, Surroundings { attrs, ..run.services.here.clone() })
+}
+
+/// The queues that have a scheduler of their own.
+pub(super) fn own_queues(config: &Config) -> impl Iterator<Item = &str> {
+    let anonymous = config.queues.is_empty().then_some(ANONYMOUS_QUEUE);
+    config.queues.values().filter(|q| !q.is_virtual()).map(|q| q.name.as_str()).chain(anonymous)
 }
 
 fn site(a: &mut Assembly) -> Result<(), AssemblyError> {
@@ -130,6 +100,9 @@ fn site(a: &mut Assembly) -> Result<(), AssemblyError> {
     let options = SiteOptions { check_ledger: a.run.check, annotate: a.run.events.is_some() };
     if !a.config.calendar.is_empty() {
         a.config.calendar.origin = a.epoch.ok_or(AssemblyError::NoEpoch)?;
+    }
+    if let Some(queue) = own_queues(&a.config).find(|queue| !a.schedulers.contains_key(*queue)) {
+        return Err(AssemblyError::NoScheduler(queue.to_owned()));
     }
     let site = Site::new(graph, properties, Arc::new(a.config.clone()), options)?;
     for queue in a.config.queues.values() {
@@ -201,16 +174,4 @@ fn events(a: &mut Assembly) -> Result<(), AssemblyError> {
         a.observers.push(Box::new(EventLog::new(file)));
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_list_of_names_is_that_of_the_table() {
-        let table = table().unwrap();
-        let names: Vec<&str> = table.parts().iter().map(|p| p.name).collect();
-        assert_eq!(names, PARTS);
-    }
 }

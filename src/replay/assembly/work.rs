@@ -8,16 +8,29 @@ use crate::replay::scenario::{JobWork, Workload};
 use crate::replay::source::{self, Spec};
 use std::path::Path;
 
+/// How a `[[workload]]` is read.
+pub(super) type ReadWorkload = fn(&mut Assembly, Workload) -> Result<(), AssemblyError>;
+
 impl Assembly {
-    /// The next `[[workload]]`.
-    fn next_workload(&mut self) -> Result<Workload, AssemblyError> {
-        let next = self.scenario.workloads.get(self.next_workload).cloned();
-        self.next_workload += 1;
-        next.ok_or(AssemblyError::Incomplete("a workload"))
+    /// Notes how a `[[workload]]` is read, by its number.
+    pub(super) fn workload(&mut self, number: Option<&str>, read: ReadWorkload) -> Result<(), AssemblyError> {
+        let number = number.and_then(|n| n.parse().ok()).ok_or(AssemblyError::Incomplete("a workload's number"))?;
+        self.sources.insert(number, read);
+        Ok(())
     }
 
-    pub(super) fn workload_swf(&mut self) -> Result<(), AssemblyError> {
-        let Workload::Swf(work) = self.next_workload()? else { return Err(AssemblyError::Incomplete("a trace")) };
+    /// Reads all of them, in the order of the scenario: ids follow each other.
+    pub(super) fn read_workloads(&mut self) -> Result<(), AssemblyError> {
+        for (number, read) in std::mem::take(&mut self.sources) {
+            let work: usize = number;
+            let work = work.checked_sub(1).and_then(|at| self.scenario.workloads.get(at)).cloned();
+            read(self, work.ok_or(AssemblyError::Incomplete("a workload"))?)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn workload_swf(&mut self, work: Workload) -> Result<(), AssemblyError> {
+        let Workload::Swf(work) = work else { return Err(AssemblyError::Incomplete("a trace")) };
         let path = self.path(&work.file);
         let swf = self.trace(&path)?;
         if self.epoch.is_none() && work.start.is_none() {
@@ -27,8 +40,8 @@ impl Assembly {
         Ok(())
     }
 
-    pub(super) fn workload_jobs(&mut self) -> Result<(), AssemblyError> {
-        let Workload::Jobs(jobs) = self.next_workload()? else {
+    pub(super) fn workload_jobs(&mut self, work: Workload) -> Result<(), AssemblyError> {
+        let Workload::Jobs(jobs) = work else {
             return Err(AssemblyError::Incomplete("a list of jobs"));
         };
         let directory = self.scenario.directory.clone();
@@ -38,18 +51,18 @@ impl Assembly {
         Ok(())
     }
 
-    pub(super) fn workload_generate(&mut self) -> Result<(), AssemblyError> {
-        let Workload::Generate(generator) = self.next_workload()? else {
+    pub(super) fn workload_generate(&mut self, work: Workload) -> Result<(), AssemblyError> {
+        let Workload::Generate(generator) = work else {
             return Err(AssemblyError::Incomplete("a generator"));
         };
         self.add_jobs(source::generate(&generator, self.highest_id.saturating_add(1))?);
         Ok(())
     }
 
-    pub(super) fn node_log(&mut self) -> Result<(), AssemblyError> {
-        let log = self.scenario.node_events.get(self.next_log).cloned();
+    pub(super) fn node_log(&mut self, number: Option<&str>) -> Result<(), AssemblyError> {
+        let at = number.and_then(|n| n.parse::<usize>().ok()).and_then(|n| n.checked_sub(1));
+        let log = at.and_then(|at| self.scenario.node_events.get(at)).cloned();
         let log = log.ok_or(AssemblyError::Incomplete("a node log"))?;
-        self.next_log += 1;
         let path = self.path(&log.file);
         let text = Self::read_text(&path)?;
         let events = source::read_node_log(&text, log.start)

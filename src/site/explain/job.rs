@@ -278,7 +278,10 @@ impl Blocker {
     pub fn changes(&self) -> Timestamp {
         match self {
             Blocker::Job { until, .. } | Blocker::Donation { first: until, .. } => until.worst,
-            Blocker::Reservation { at, .. } | Blocker::Hold { at, .. } | Blocker::Switch { at, .. } | Blocker::Group(_, at) => *at,
+            Blocker::Reservation { at, .. }
+            | Blocker::Hold { at, .. }
+            | Blocker::Switch { at, .. }
+            | Blocker::Group(_, at) => *at,
             Blocker::Drain { at, .. } => at.unwrap_or(Timestamp::NEVER),
             Blocker::Ahead(_) | Blocker::Queue { .. } | Blocker::Offline(_) => Timestamp::NEVER,
             Blocker::Stopped(..) | Blocker::Limit(..) => Timestamp::NEVER,

@@ -5,7 +5,10 @@
 //! be held until then without the change.
 
 mod configure;
+mod drains;
 mod index;
+
+pub use drains::Drain;
 
 use super::error::EventError;
 use super::event::{Denial, Effect, Event};
@@ -55,6 +58,8 @@ pub struct Preview {
     pub queues: Vec<(Arc<str>, &'static str, String)>,
     /// Switches and drains that are planned after the change and were not before, or the other way round.
     pub plans: Vec<String>,
+    /// What queues give at known times because of the change, and since when that bounds their jobs.
+    pub drains: Vec<Drain>,
     /// Targets that move because of the change.
     pub moves: Vec<Move>,
     /// Targets that would move otherwise, and do not after the change.
@@ -87,9 +92,24 @@ pub struct Preview {
 impl Preview {
     /// Whether anything would change.
     pub fn changes(&self) -> bool {
-        let Preview { queues, plans, moves, stays, up, down, killed, preempted, .. } = self;
-        let Preview { cancelled, held, denied, stuck, starts, .. } = self;
-        !(queues.is_empty() && plans.is_empty() && moves.is_empty() && stays.is_empty())
+        let Preview {
+            queues,
+            plans,
+            drains,
+            moves,
+            stays,
+            up,
+            down,
+            killed,
+            preempted,
+            cancelled,
+            held,
+            denied,
+            stuck,
+            starts,
+            ..
+        } = self;
+        !(queues.is_empty() && plans.is_empty() && drains.is_empty() && moves.is_empty() && stays.is_empty())
             || !(up.is_empty() && down.is_empty() && killed.is_empty() && preempted.is_empty() && cancelled.is_empty())
             || !(held.is_empty() && denied.is_empty() && stuck.is_empty() && starts.is_empty())
     }
@@ -155,6 +175,7 @@ impl Site {
         let moved = preview.moves.iter().fold(TargetSet::new(), |set, m| &set | &m.targets);
         (preview.up, preview.down) = (&(&still - &up) - &moved, &(&up - &still) - &moved);
         preview.plans = plans(&before.site, &after.site);
+        preview.drains = drains::drains(&before.site, &after.site);
         preview.compare_starts(&before, &after);
         let cost = |likely: bool| {
             let arrivals = first_arrivals(&before, &after, likely);
