@@ -6,13 +6,13 @@ mod scheduler_kit;
 
 use proptest::prelude::*;
 use scheduler_kit::{Bench, Only, cases, cores, d, graph, set, started};
-use sluice::base::{Duration, JobId, TargetId, TargetSet, Timeline, Timestamp, Window, Windows};
+use sluice::base::{Duration, JobId, QueueId, TargetId, TargetSet, Timeline, Timestamp, Window, Windows};
 use sluice::config::{MatchPolicy, PoolConfig, QueuePolicy, SchedulerSettings};
 use sluice::formats::count::{Count, Step};
 use sluice::graph::{Graph, Properties};
 use sluice::matcher::{Amount, PoolNeed, PoolNeeds, Reason, Shape, Within};
 use sluice::planner::{PoolId, PoolShare, PoolSpan, PoolTable};
-use sluice::scheduler::{Input, Scheduler};
+use sluice::scheduler::{Input, Output, PreemptRule, PreemptRules, Scheduler};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -34,6 +34,7 @@ struct Spice {
     depth: bool,
     match_policies: bool,
     pools: bool,
+    preemption: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -69,6 +70,14 @@ enum Op {
     OtherFrees(u8),
     /// Pools have other sizes.
     Sizes(u8),
+    /// Other rules of preemption.
+    Rules(u8),
+    /// Something outside makes a job give way.
+    Preempt(u8, u8),
+    /// A job's processes are gone.
+    Ended(u8),
+    /// A job is to wait again.
+    Requeue(u8),
 }
 
 fn op(spice: Spice) -> BoxedStrategy<Op> {
@@ -102,6 +111,12 @@ fn op(spice: Spice) -> BoxedStrategy<Op> {
         (w(spice.pools, 6), any8().prop_map(Op::OtherFrees).boxed()),
         (w(spice.pools && spice.changes, 1), any8().prop_map(Op::Sizes).boxed()),
     ];
+    all.extend([
+        (w(spice.preemption, 2), any8().prop_map(Op::Rules).boxed()),
+        (w(spice.preemption, 2), (any8(), any8()).prop_map(|(k, s)| Op::Preempt(k, s)).boxed()),
+        (w(spice.preemption, 2), any8().prop_map(Op::Ended).boxed()),
+        (w(spice.preemption, 3), any8().prop_map(Op::Requeue).boxed()),
+    ]);
     all.retain(|(weight, _)| *weight > 0);
     proptest::strategy::Union::new_weighted(all).boxed()
 }
@@ -121,6 +136,10 @@ struct Machine {
     first: Option<usize>,
     /// The uses of pools by others that go on once after their planned end.
     late: Vec<PoolSpan>,
+    /// How much of the log was read.
+    read: usize,
+    /// How many jobs were made to give way.
+    preempted: usize,
 }
 
 fn settings(choice: u8, policy: QueuePolicy, spice: Spice) -> SchedulerSettings {
@@ -180,7 +199,12 @@ impl Machine {
             kinds,
             first,
             late: Vec::new(),
+            read: 0,
+            preempted: 0,
         };
+        if spice.preemption {
+            machine.bench.rules(rules(choice));
+        }
         if spice.pools {
             let table = pools(&machine.bench.ledger.graph, 3);
             machine.bench.pools(table);
@@ -321,7 +345,70 @@ impl Machine {
                 bench.pools(table);
                 self.settle(usize::MAX);
             }
+            Op::Rules(choice) => {
+                self.promises.clear();
+                bench.rules(rules(choice));
+                self.settle(usize::MAX);
+            }
+            Op::Preempt(k, secs) => {
+                if let Some(id) = self.pick(k, true) {
+                    self.promises.clear();
+                    let until = self.bench.now + d(i64::from(secs % 8));
+                    self.bench.preempt(id, until);
+                    let end = self.ends.entry(JobId(id)).or_insert(Timestamp::NEVER);
+                    *end = (*end).min(until + d(i64::from(secs % 3)));
+                    self.settle(usize::MAX);
+                }
+            }
+            Op::Ended(k) => {
+                if let Some(id) = self.pick(k, true) {
+                    self.bench.ended(id);
+                    self.settle(usize::MAX);
+                }
+            }
+            Op::Requeue(k) => {
+                if let Some(id) = self.pick(k, true).filter(|id| *id < u64::MAX / 2) {
+                    self.requeue(id);
+                }
+            }
         }
+    }
+
+    fn requeue(&mut self, id: u64) {
+        let request = self.bench.ledger.jobs[&JobId(id)].request.clone();
+        let only = self.bench.ledger.jobs[&JobId(id)].only.clone();
+        let name = u64::MAX - self.next_id;
+        self.next_id += 1;
+        self.promises.clear();
+        self.bench.rename(id, name);
+        self.ends.remove(&JobId(id));
+        self.ends.insert(JobId(name), self.bench.now + d(1 + name as i64 % 4));
+        self.bench.submit_again(request, only);
+        self.settle(usize::MAX);
+    }
+
+    /// What was said about preemption: who is told to give way ends before, at or after the time for it.
+    fn read_log(&mut self) {
+        for (at, output) in &self.bench.log[self.read..] {
+            match output {
+                Output::Preempt { victims, .. } => {
+                    self.promises.clear();
+                    self.preempted += victims.len();
+                    for (victim, until) in victims {
+                        let end = match victim.0 % 4 {
+                            0 => *at + d(1),
+                            1 | 2 => *until,
+                            _ => *until + d(victim.0 as i64 % 9),
+                        };
+                        let end = end.max(*at);
+                        self.ends.entry(*victim).and_modify(|e| *e = end.min(*e)).or_insert(end);
+                    }
+                }
+                Output::HoldEnded { .. } => self.promises.clear(),
+                _ => {}
+            }
+        }
+        self.read = self.bench.log.len();
     }
 
     fn submit(&mut self, size: u8, limit: u8, run: u8, kind: u8, only: u8, priority: u8) {
@@ -358,7 +445,8 @@ impl Machine {
         self.next_id += 1;
         self.runs.insert(JobId(id), run);
         let needs = if self.spice.pools { needs(size ^ kind.rotate_left(3)) } else { PoolNeeds::default() };
-        self.bench.submit_with(id, priority, limit, shape, only, needs);
+        let class = if self.spice.preemption { u32::from(size ^ kind.rotate_left(2)) % 4 } else { 0 };
+        self.bench.submit_with((id, class), priority, limit, shape, only, needs);
         if !id.is_multiple_of(3) {
             self.settle(usize::MAX);
         }
@@ -478,11 +566,12 @@ impl Machine {
             self.same_as_one_pass(&before, &began);
         }
         self.note(&began);
+        self.read_log();
         self.nothing_more_starts();
         self.nobody_behind_matters();
         self.promises_are_kept();
         self.the_first_cannot_start();
-        self.nothing_overtakes(&began);
+        self.nothing_overtakes(&began, &before);
     }
 
     fn same_as_one_pass(&self, before: &Bench, began: &[JobId]) {
@@ -498,7 +587,11 @@ impl Machine {
     /// I10, of the scheduler itself and of one rebuilt, now and until the next wakeup.
     fn nothing_more_starts(&self) {
         let bench = &self.bench;
-        let pass = |scheduler: &mut Scheduler, at| started(&bench.ledger.pools.pass(scheduler, at));
+        let pass = |scheduler: &mut Scheduler, at| {
+            let out = bench.ledger.pools.pass(scheduler, at);
+            assert!(!out.iter().any(|o| matches!(o, Output::Preempt { .. })), "I10: {out:?}");
+            started(&out)
+        };
         let mut again = bench.scheduler.clone();
         assert_eq!(pass(&mut again, bench.now), [], "I10: a pass after a pass");
         let mut heir = bench.rebuilt();
@@ -525,10 +618,10 @@ impl Machine {
         let Some(at) = planned.get(all.len() * 7 % planned.len().max(1)) else { return };
         let mut alone = bench.scheduler.clone();
         let mut out = Vec::new();
-        let behind = all[at + 1..].iter().map(|w| w.job.id);
+        let behind = all[at + 1..].iter().filter(|w| !w.held).map(|w| w.job.id);
         behind.for_each(|id| alone.handle(bench.now, Input::Cancel(id), &mut out));
         bench.ledger.pools.pass(&mut alone, bench.now);
-        let alone = alone.waiting().last().expect("it waits");
+        let alone = alone.waiting().find(|w| w.job.id == all[*at].job.id).expect("it waits");
         assert_eq!((alone.job.id, alone.planned), (all[*at].job.id, all[*at].planned), "I9");
     }
 
@@ -575,7 +668,7 @@ impl Machine {
         if ledger.settings.queue_policy == QueuePolicy::ConservativeCompress {
             return;
         }
-        let Some(first) = waiting.iter().find(|id| !aside(id)) else { return };
+        let Some(first) = waiting.iter().find(|id| !aside(id) && !ledger.holds.contains_key(id)) else { return };
         let job = &ledger.jobs[first];
         let Shape::Whole { nodes, .. } = &job.request.request.shape else { return };
         if !job.request.request.shared.is_empty() {
@@ -590,7 +683,9 @@ impl Machine {
         let ledger = &self.bench.ledger;
         let job = &ledger.jobs[&id];
         let Shape::Whole { at_least, .. } = &job.request.request.shape else { unreachable!("whole nodes") };
-        let held = |t: TargetId| ledger.jobs.values().any(|j| j.held.contains_key(&t));
+        let held = |t: TargetId| {
+            ledger.jobs.values().any(|j| j.held.contains_key(&t)) || ledger.holds.values().any(|h| h.contains(t))
+        };
         let time = job.request.limit.max(Duration::from_micros(1));
         let end = self.bench.now + time + ledger.settings.release_margin;
         let now = self.bench.now;
@@ -606,17 +701,19 @@ impl Machine {
     }
 
     /// fcfs: who starts has before it only jobs that what is up can never serve.
-    fn nothing_overtakes(&self, began: &[JobId]) {
+    fn nothing_overtakes(&self, began: &[JobId], before: &Bench) {
         let ledger = &self.bench.ledger;
         if ledger.settings.queue_policy != QueuePolicy::Fcfs || self.spice.windows {
             return;
         }
-        for late in began {
+        // For whom something was held had its turn when that began.
+        for late in began.iter().filter(|id| !before.ledger.holds.contains_key(id)) {
             let key = |id: &JobId| {
                 let r = &ledger.jobs[id].request;
                 (std::cmp::Reverse(r.priority), r.submitted, r.id)
             };
-            for early in ledger.waiting().iter().filter(|id| key(id) < key(late)) {
+            let waits = |id: &&JobId| key(id) < key(late) && !ledger.holds.contains_key(id);
+            for early in ledger.waiting().iter().filter(waits) {
                 let request = &ledger.jobs[early].request.request;
                 let Shape::Whole { nodes, .. } = &request.shape else { continue };
                 if request.shared.within.is_some() {
@@ -661,6 +758,23 @@ fn needs(choice: u8) -> PoolNeeds {
         _ => (Vec::new(), None),
     };
     PoolNeeds { needs, within }
+}
+
+/// Rules of preemption among four classes: the first may preempt all that can be, the last two are standby and the like.
+fn rules(choice: u8) -> PreemptRules {
+    let rule = |preemptible, n: u8, over: &[u32]| PreemptRule {
+        preemptible,
+        protected: d(i64::from(n % 4) * 3),
+        grace: d(i64::from(n / 4 % 4) * 2),
+        over: over.iter().map(|n| QueueId(*n)).collect(),
+    };
+    let rules = [
+        rule(false, choice, &[1, 2, 3]),
+        rule(choice % 8 == 7, choice, if choice.is_multiple_of(2) { &[2, 3] } else { &[] }),
+        rule(choice % 16 != 3, choice / 2, if choice.is_multiple_of(3) { &[3] } else { &[] }),
+        rule(true, choice / 3, &[]),
+    ];
+    PreemptRules { queues: (0..).map(QueueId).zip(rules).collect() }
 }
 
 fn plans(scheduler: &Scheduler) -> Vec<(JobId, Option<Timestamp>)> {
@@ -731,6 +845,7 @@ const PLAIN: Spice = Spice {
     depth: false,
     match_policies: false,
     pools: false,
+    preemption: false,
 };
 
 machine!(whole_nodes, PLAIN, QUEUE_POLICIES, 60, 60);
@@ -763,6 +878,15 @@ machine!(
     50,
     60
 );
+machine!(preemption, Spice { preemption: true, ..PLAIN }, QUEUE_POLICIES, 60, 80);
+machine!(preemption_that_changes, Spice { preemption: true, changes: true, ..PLAIN }, QUEUE_POLICIES, 60, 80);
+machine!(
+    preemption_and_more,
+    Spice { preemption: true, constraints: true, windows: true, changes: true, partial: true, depth: true, ..PLAIN },
+    QUEUE_POLICIES,
+    50,
+    80
+);
 machine!(shared_pools, Spice { pools: true, ..PLAIN }, QUEUE_POLICIES, 60, 60);
 machine!(shared_pools_that_change, Spice { pools: true, changes: true, depth: true, ..PLAIN }, QUEUE_POLICIES, 60, 60);
 machine!(
@@ -774,7 +898,8 @@ machine!(
         changes: true,
         depth: true,
         match_policies: true,
-        pools: true
+        pools: true,
+        preemption: true,
     },
     QUEUE_POLICIES,
     50,

@@ -31,7 +31,7 @@ impl Bench {
     fn job(&mut self, id: u64, n: u64, secs: i64, licences: u64) -> &mut Self {
         let need = PoolNeed { kind: "licence".to_owned(), amount: licences, within: false };
         let needs = Some(need).filter(|need| need.amount > 0).into_iter().collect();
-        self.submit_with(id, 16, d(secs), nodes(n), Only::All, PoolNeeds { needs, within: None });
+        self.submit_with((id, 0), 16, d(secs), nodes(n), Only::All, PoolNeeds { needs, within: None });
         self
     }
 

@@ -2,7 +2,7 @@
 //! starts may differ. Needs the shared data; skipped with a word where it is absent.
 
 use flate2::read::GzDecoder;
-use sluice::base::{Duration, Epoch, FastMap, JobId, Priority, TargetSet, Timestamp};
+use sluice::base::{Duration, Epoch, FastMap, JobId, Priority, QueueId, TargetSet, Timestamp};
 use sluice::config::{QueuePolicy, SchedulerSettings};
 use sluice::formats::count::Count;
 use sluice::formats::swf;
@@ -85,7 +85,10 @@ fn run(policy: QueuePolicy, by_runtime: bool, per_event: bool, reference: &str) 
             let shape = Shape::Whole { nodes, at_least: Amount::default(), slots_per_node: 1 };
             let submitted = Timestamp::from_secs(job.submit);
             let request = Arc::new(Request { shape, constraint: None, shared: Default::default() });
-            (submitted, JobRequest { id: JobId(job.id), priority: Priority(16), submitted, limit, request })
+            (
+                submitted,
+                JobRequest { id: JobId(job.id), class: QueueId(0), priority: Priority(16), submitted, limit, request },
+            )
         })
         .collect();
     sim.place = jobs.iter().enumerate().map(|(i, (_, j))| (j.id, i)).collect();

@@ -12,7 +12,8 @@
 use proptest::prelude::*;
 use sluice::base::{Duration, JobId, Priority, TargetId, TargetSet, Timestamp};
 use sluice::config::{
-    Borrow, Calendar, Config, Lend, Lending, Members, PolicyConfig, PoolConfig, QueueConfig, QueuePolicy, UserLimits,
+    Borrow, Calendar, Config, Lend, Lending, Members, PolicyConfig, PoolConfig, Preempted, PreemptionPolicy,
+    QueueConfig, QueuePolicy, UserLimits,
 };
 use sluice::formats::count::Count;
 use sluice::formats::hostlist::Hostlist;
@@ -43,9 +44,21 @@ const NAMES: [&str; 4] = ["batch", "debug", "night", "dat"];
 /// What happens; numbers pick among what there is then.
 #[derive(Clone, Debug)]
 enum Op {
-    Submit { queue: u8, shape: u8, nodes: u8, limit: u8, priority: u8 },
-    End { pick: u8, failed: bool },
-    Free { pick: u8, mask: u8 },
+    Submit {
+        queue: u8,
+        shape: u8,
+        nodes: u8,
+        limit: u8,
+        priority: u8,
+    },
+    End {
+        pick: u8,
+        failed: bool,
+    },
+    Free {
+        pick: u8,
+        mask: u8,
+    },
     Requeue(u8),
     Cancel(u8),
     Prioritize(u8, u8),
@@ -57,10 +70,23 @@ enum Op {
     Configure(u8, Vec<(u8, Setup)>),
     Ask(u8),
     Enable(u8, bool),
-    Start { queue: u8, take: bool, group: Option<(u8, Option<u8>)>, waves: u8 },
+    Start {
+        queue: u8,
+        take: bool,
+        group: Option<(u8, Option<u8>)>,
+        waves: u8,
+    },
     Stop(u8, bool),
-    Switch { release: u8, start: u8 },
-    Plan { after: u8, name: u8, release: u8, start: u8 },
+    Switch {
+        release: u8,
+        start: u8,
+    },
+    Plan {
+        after: u8,
+        name: u8,
+        release: u8,
+        start: u8,
+    },
     Unplan(u8),
     Abort(Option<u8>),
     Offline(u8),
@@ -70,7 +96,18 @@ enum Op {
     Recall(u8),
     AddHost,
     RemoveTargets(u8),
-    Found { queue: u8, mask: u8 },
+    Found {
+        queue: u8,
+        mask: u8,
+    },
+    GiveWay {
+        pick: u8,
+        outcome: u8,
+    },
+    /// What is over releases some of what it holds.
+    Release(u8),
+    /// The command that is meant, with preemption.
+    Preempting(Box<Op>),
     Restart,
     Wait(u8),
     Wake,
@@ -91,19 +128,20 @@ struct Setup {
     lend: (u8, u8, u8, u8),
     /// Most that it borrows, what is kept for it.
     borrow: (Option<u8>, u8),
+    preemption: u8,
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
     let parent = prop_oneof![6 => Just(None), 1 => (0u8..4).prop_map(Some)];
     let boost = prop_oneof![3 => Just(0i8), 1 => Just(-20i8), 1 => Just(7i8)];
-    let own = (boost, 0u8..6);
+    let own = (boost, 0u8..6, any::<u8>());
     let lend = prop_oneof![2 => Just((0, 0, 0, 0)), 3 => (1u8..16, 0u8..3, 0u8..4, 10u8..60)];
     let borrow = (prop_oneof![2 => Just(None), 1 => (0u8..4).prop_map(Some)], prop_oneof![3 => Just(0u8), 1 => 1u8..3]);
     let mask = prop_oneof![2 => Just(0u8), 2 => any::<u8>()];
     (mask, 0u8..5, 0u8..3, any::<bool>(), 0u8..3, parent, own, (lend, borrow)).prop_map(
-        |(mask, policy, precedence, take, horizon, parent, (boost, user), (lend, borrow))| {
+        |(mask, policy, precedence, take, horizon, parent, (boost, user, preemption), (lend, borrow))| {
             let (lend, borrow) = if parent.is_some() { ((0, 0, 0, 0), (None, 0)) } else { (lend, borrow) };
-            Setup { mask, policy, precedence, take, horizon, parent, boost, user, lend, borrow }
+            Setup { mask, policy, precedence, take, horizon, parent, boost, user, lend, borrow, preemption }
         },
     )
 }
@@ -133,6 +171,14 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (q.clone(), q.clone()).prop_map(|(release, start)| Op::Switch { release, start }),
         4 => (1u8..80, 0u8..3, q.clone(), q.clone())
             .prop_map(|(after, name, release, start)| Op::Plan { after, name, release, start }),
+        4 => (0u8..4, q.clone(), q.clone(), 1u8..40).prop_map(|(kind, queue, start, after)| {
+            Op::Preempting(Box::new(match kind {
+                0 => Op::Start { queue, take: true, group: None, waves: 0 },
+                1 => Op::Stop(queue, true),
+                2 => Op::Switch { release: queue, start },
+                _ => Op::Plan { after, name: after % 3, release: queue, start },
+            }))
+        }),
         1 => (0u8..3).prop_map(Op::Unplan),
         2 => proptest::option::of(0u8..3).prop_map(Op::Abort),
         2 => any::<u8>().prop_map(Op::Offline),
@@ -143,8 +189,68 @@ fn op() -> impl Strategy<Value = Op> {
         2 => Just(Op::AddHost),
         1 => any::<u8>().prop_map(Op::RemoveTargets),
         1 => (q, any::<u8>()).prop_map(|(queue, mask)| Op::Found { queue, mask }),
+        8 => (any::<u8>(), 0u8..3).prop_map(|(pick, outcome)| Op::GiveWay { pick, outcome }),
         3 => Just(Op::Restart),
         10 => (0u8..20).prop_map(Op::Wait),
+        8 => Just(Op::Wake),
+    ]
+}
+
+/// Work in a queue and in the standby queue below it, with less else.
+fn standby_op() -> impl Strategy<Value = Op> {
+    // Mostly standby jobs are below the others, so that the first in order is one of these.
+    let submit = |queue: u8, nodes: std::ops::Range<u8>| {
+        let priority = if queue == 3 { 0u8..9 } else { 6..12 };
+        (prop_oneof![5 => Just(0u8), 1 => 0u8..14], nodes, 1u8..60, priority)
+            .prop_map(move |(shape, nodes, limit, priority)| Op::Submit { queue, shape, nodes, limit, priority })
+    };
+    let change = |queue: u8| {
+        (0u8..5, any::<u8>()).prop_map(move |(policy, preemption)| {
+            let parent = (queue == 3).then_some(0);
+            Op::Change(
+                queue,
+                Setup {
+                    mask: 0,
+                    policy,
+                    precedence: 0,
+                    take: false,
+                    horizon: 0,
+                    parent,
+                    preemption,
+                    boost: 0,
+                    user: 0,
+                    lend: (0, 0, 0, 0),
+                    borrow: (None, 0),
+                },
+            )
+        })
+    };
+    prop_oneof![
+        16 => submit(3, 1..3),
+        9 => submit(0, 1..4),
+        8 => (any::<u8>(), any::<bool>()).prop_map(|(pick, failed)| Op::End { pick, failed }),
+        30 => any::<u8>().prop_map(Op::Release),
+        12 => (any::<u8>(), 0u8..3).prop_map(|(pick, outcome)| Op::GiveWay { pick, outcome }),
+        2 => any::<u8>().prop_map(Op::Cancel),
+        1 => any::<u8>().prop_map(Op::Requeue),
+        1 => (any::<u8>(), 0u8..32).prop_map(|(a, b)| Op::Prioritize(a, b)),
+        1 => (any::<u8>(), 1u8..80).prop_map(|(a, b)| Op::Relimit(a, b)),
+        2 => change(3),
+        1 => change(0),
+        1 => any::<u8>().prop_map(|mask| Op::Offline(mask & mask >> 4)),
+        3 => any::<u8>().prop_map(Op::Online),
+        2 => (0u8..3).prop_map(|kind| match kind {
+            0 => Op::Preempting(Box::new(Op::Start { queue: 1, take: false, group: None, waves: 0 })),
+            1 => Op::Start { queue: 1, take: false, group: None, waves: 0 },
+            _ => Op::Stop(1, true),
+        }),
+        1 => (0u8..4, any::<bool>()).prop_map(|(queue, release)| Op::Stop(queue / 2 * 3, release && queue > 1)),
+        3 => Just(Op::Start { queue: 0, take: false, group: None, waves: 0 }),
+        3 => Just(Op::Start { queue: 3, take: false, group: None, waves: 0 }),
+        1 => (0u8..4, any::<u8>()).prop_map(|(queue, mask)| Op::Found { queue, mask: mask & mask >> 3 }),
+        1 => any::<u8>().prop_map(Op::Ask),
+        4 => Just(Op::Restart),
+        14 => (0u8..12).prop_map(Op::Wait),
         8 => Just(Op::Wake),
     ]
 }
@@ -163,6 +269,7 @@ fn prelude() -> Vec<Op> {
         // All but the virtual queue lend to whom they meet.
         lend: if parent.is_none() { (0b111, 1, 1, 40) } else { (0, 0, 0, 0) },
         borrow: (None, 0),
+        preemption: if parent.is_some() { 1 } else { 0 },
     };
     vec![
         Op::Create(0, setup(0, 1, 0, false, None)),
@@ -202,13 +309,28 @@ fn queue_config(n: u8, setup: &Setup) -> QueueConfig {
         4 => user.max_pending_jobs = Some(2),
         _ => {}
     }
+    let choice = setup.preemption;
+    // The last is a standby queue in the first, mostly.
+    let parent = setup.parent.or_else(|| (n == 3 && !choice.is_multiple_of(4)).then_some(0));
+    policy.preemption = PreemptionPolicy {
+        // Mostly virtual queues.
+        preemptible: choice % 8 == 3 || parent.is_some() && !choice.is_multiple_of(8),
+        preemptible_after: Duration::from_secs(i64::from(choice / 8 % 3) * 4),
+        grace: Duration::from_secs(i64::from(choice / 24 % 4) * 3),
+        then: if choice % 5 == 4 { Preempted::Cancel } else { Preempted::Requeue },
+        preempts: match choice % 7 {
+            5 => Some(vec![queue_name(3)]),
+            6 => Some(vec![]),
+            _ => None,
+        },
+    };
     let hosts: Vec<String> = (0..NODES).filter(|t| setup.mask >> t & 1 == 1).map(|t| format!("node{t}")).collect();
-    let members = if setup.parent.is_some() || hosts.is_empty() {
+    let members = if parent.is_some() || hosts.is_empty() {
         Members::All
     } else {
         Members::Hosts(Hostlist::parse(&hosts.join(",")).expect("a hostlist"))
     };
-    let parent = setup.parent.map(queue_name);
+    let parent = parent.map(queue_name);
     QueueConfig { name: queue_name(n), members, parent, policy, lending: lending_of(n, setup) }
 }
 
@@ -254,6 +376,8 @@ struct Machine {
     /// Without the twin, and without asking after each refusal whether all is as before: some ten times as fast.
     lean: bool,
     restarted: bool,
+    /// How many jobs were told to give way, and how many before the last event or step.
+    preempted: usize,
     /// How often a job was seen that a limit of its user held back.
     held_back: usize,
     loans: Loans,
@@ -330,6 +454,7 @@ impl Machine {
             restarted: false,
             held_back: 0,
             loans: Loans::default(),
+            preempted: 0,
         }
     }
 
@@ -341,6 +466,7 @@ impl Machine {
         let (first_end, quiet, high) = (self.first_end(), self.quiet(), self.high_is_held_back());
         let held: Vec<JobId> =
             self.site.all_jobs().map(|j| j.id).filter(|id| self.site.held_back(*id).is_some()).collect();
+        let preempted = (self.preempted, self.site.counts().requeued);
         match op {
             Op::Restart => self.restart()?,
             Op::Ask(pick) => self.ask(*pick)?,
@@ -361,7 +487,9 @@ impl Machine {
             // Whoever has a higher priority and is let in goes before others.
             op => matches!(op, Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake) && !high,
         };
-        if calm && quiet && self.quiet() && self.now < first_end {
+        // Who is put back comes before others.
+        let same = preempted == (self.preempted, self.site.counts().requeued);
+        if calm && same && quiet && self.quiet() && self.now < first_end {
             self.kept(&before)?;
         }
         if matches!(op, Op::End { .. } | Op::Cancel(_) | Op::Wait(_) | Op::Wake) {
@@ -428,7 +556,10 @@ impl Machine {
         prop_assert_eq!(text(&answer), text(&other), "I7/I8: {:?}", event);
         prop_assert_eq!(self.plain(&effects), self.plain(&shadow), "I7/I8: {:?}", event);
         match answer {
-            Ok(()) => self.observer.event(event, &effects, self.site.graph()),
+            Ok(()) => {
+                self.observer.event(event, &effects, self.site.graph());
+                self.fair(&effects)?;
+            }
             Err(error) => {
                 prop_assert!(effects.is_empty());
                 prop_assert!(!error.to_string().is_empty());
@@ -451,6 +582,7 @@ impl Machine {
         prop_assert!(!end.more);
         prop_assert_eq!(self.plain(&effects), self.plain(&shadow), "I7/I8");
         self.observer.effects(&effects, self.site.graph());
+        self.fair(&effects)?;
         self.limits_are_kept(&effects)?;
         self.follow_loans(&effects)?;
         self.check()
@@ -515,6 +647,29 @@ impl Machine {
             prop_assert!(lent <= most, "queue {} has lent {} of {}", name, lent, most);
             let has = self.loans.live.values().filter(|(_, b, _)| **b == *name).count();
             prop_assert!(lending.borrow.cap.is_none_or(|cap| has <= cap as usize), "queue {} is above its cap", name);
+        }
+        Ok(())
+    }
+
+    /// I4: who is told to give way may be, by the policy of its queue, and is not protected; and it is killed only when
+    /// its grace is over.
+    fn fair(&mut self, effects: &[Effect]) -> Result<(), TestCaseError> {
+        for effect in effects {
+            if let Effect::Preempt { job, kill_at, .. } = effect {
+                self.preempted += 1;
+                let job = self.site.job(*job).expect("a known job");
+                let queue = self.site.queue_name(job.queue).expect("its queue");
+                let config = self.site.queue_config(queue).expect("a live queue");
+                let policy = &config.policy.preemption;
+                prop_assert!(policy.preemptible, "I4: {} of {}", job.id, queue);
+                prop_assert!(job.started + policy.preemptible_after <= self.now, "I4: {} is protected", job.id);
+                prop_assert_eq!(*kill_at, self.now + policy.grace);
+            }
+            if let Effect::Kill { job } = effect
+                && let Some(victim) = self.site.victims().get(job)
+            {
+                prop_assert!(!victim.killed || victim.kill_at <= self.now, "I4: {} is killed early", job);
+            }
         }
         Ok(())
     }
@@ -708,6 +863,9 @@ impl Machine {
     }
 
     fn events(&mut self, op: &Op) -> Vec<Event> {
+        if let Op::Preempting(inner) = op {
+            return self.events(inner).into_iter().map(|event| Event::Preempting(Box::new(event))).collect();
+        }
         let site = &self.site;
         let job = |pick: u8| pick_job(site, pick, |_| true);
         let state = |id: JobId| site.job(id).map(|j| j.state);
@@ -730,6 +888,21 @@ impl Machine {
                 let running = pick_job(site, *pick, |id| state(id) == Some(JobState::Running)).or_else(|| job(*pick));
                 let outcome = if *failed { Outcome::Failed } else { Outcome::Completed };
                 one(running.map(|job| Event::End { job, outcome }))
+            }
+            Op::GiveWay { pick, outcome } => {
+                let outcome = [Outcome::Cancelled, Outcome::Failed, Outcome::Completed][usize::from(*outcome)];
+                one(pick_job(site, *pick, |id| site.victims().contains_key(&id)).map(|job| Event::End { job, outcome }))
+            }
+            Op::Release(mask) => {
+                let targets = pick_targets(site, *mask);
+                let views = targets.iter().filter_map(|t| site.target_view(t));
+                let over = |what: &str| what == "housekeeping" || what == "requeued";
+                let held = views.flat_map(|view| {
+                    let over: Vec<JobId> = view.holders.iter().filter(|h| over(h.what)).map(|h| h.job).collect();
+                    over.into_iter().map(move |job| (job, view.target))
+                });
+                let free = |(job, target)| Event::Free { job, freed: Freed::Targets(TargetSet::single(target)) };
+                held.map(free).collect()
             }
             Op::Free { pick, mask } => {
                 let held = pick_job(site, *pick, |id| {
@@ -852,7 +1025,7 @@ impl Machine {
                     freed: TargetSet::new(),
                 }))]
             }
-            Op::Restart | Op::Ask(_) | Op::Wait(_) | Op::Wake => Vec::new(),
+            Op::Preempting(_) | Op::Restart | Op::Ask(_) | Op::Wait(_) | Op::Wake => Vec::new(),
         }
     }
 }
@@ -947,6 +1120,18 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 4000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn preemption_keeps_the_invariants(ops in proptest::collection::vec(standby_op(), 1..100)) {
+        let mut machine = Machine::new(false);
+        for op in prelude().iter().chain(&ops) {
+            machine.run(op)?;
+        }
+    }
+}
+
 /// The machine does what it is meant to: long runs see starts, donations, requeues, quarantine, restarts.
 #[test]
 fn the_machine_covers_the_site() {
@@ -980,6 +1165,7 @@ fn lending(policies: (u8, u8, u8), lend: (u8, u8, u8), cap: u8) -> Vec<Op> {
         user: 0,
         lend,
         borrow,
+        preemption: 0,
     };
     let start = |queue| Op::Start { queue, take: false, group: None, waves: 0 };
     vec![
@@ -1059,6 +1245,24 @@ fn the_machine_covers_lending() {
     }
     let (made, prolonged, ended) = sum;
     assert!(made > 20 && prolonged > 0 && ended > 10, "{made} loans, {prolonged} prolonged, {ended} ended");
+}
+
+/// Standby jobs give way again and again: some end by themselves, some late, some before a restart and some after.
+#[test]
+fn the_machine_preempts() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::deterministic();
+    let ops = proptest::collection::vec(standby_op(), 2000).new_tree(&mut runner).expect("a sequence").current();
+    let mut machine = Machine::new(false);
+    for op in prelude().iter().chain(&ops) {
+        if let Err(error) = machine.run(op) {
+            panic!("step {}: {op:?}: {error}", machine.steps);
+        }
+    }
+    let counts = machine.site.counts();
+    assert!(machine.preempted > 10, "{} jobs were told to give way", machine.preempted);
+    assert!(counts.requeued > 5 && machine.restarted, "{counts:?}");
 }
 
 /// Many runs from one seed, in each of which some kinds of events are missing, so that others come together that else

@@ -1,8 +1,10 @@
 //! Scenarios over public traces, which are not part of the project: skipped where the data is not there.
 
+use serde_json::Value;
 use sluice::replay::assembly::{Finished, RunOptions, assemble};
 use sluice::replay::expect::judge;
 use sluice::replay::scenario::Scenario;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn root() -> &'static Path {
@@ -76,4 +78,122 @@ fn traces_come_out() {
 fn a_job_longer_than_every_night_is_held() {
     let Some(shared) = shared("strict day and night on a trace") else { return };
     replay("gaia-day-night-strict", &shared, None);
+}
+
+/// One job as the log of a replay has it.
+struct Runs {
+    start: i64,
+    nodes: u64,
+    standby: bool,
+    limit_end: i64,
+}
+
+/// How long a job of besteffort is protected, and how long it has after the signal, in microseconds.
+const PROTECTED: i64 = 600_000_000;
+const GRACE: i64 = 60_000_000;
+
+/// Follows a replay by its log: who is first among those that are not besteffort, since when, and on what it waits.
+#[derive(Default)]
+struct Follower {
+    now: i64,
+    sizes: BTreeMap<u64, (u64, bool)>,
+    pending: BTreeSet<(i64, u64)>,
+    first: Option<(u64, i64)>,
+    running: BTreeMap<u64, Runs>,
+    /// When a job last ran past its limit.
+    overrun: i64,
+    preempted: u64,
+    late: Vec<String>,
+}
+
+impl Follower {
+    /// Nothing happens before `until`: the first job may have waited too long by then.
+    fn go_to(&mut self, until: i64) {
+        if until == self.now {
+            return;
+        }
+        if let Some((job, since)) = self.first {
+            if self.running.values().any(|r| r.limit_end < until) {
+                self.overrun = until;
+            }
+            // What was to end by its limit within the grace, and did not, is signalled only then.
+            let grace = if self.overrun >= since { 2 * GRACE } else { GRACE };
+            let held: u64 = self.running.values().map(|r| r.nodes).sum();
+            let due = |r: &&Runs| r.standby && since.max(r.start + PROTECTED) + grace < until;
+            let had: u64 = self.running.values().filter(due).map(|r| r.nodes).sum();
+            let (need, _) = self.sizes[&job];
+            if had > 0 && 2004 - held + had >= need {
+                self.late.push(format!("job {job}, first since {since}, waits at {until} for {need} nodes"));
+            }
+        }
+        self.now = until;
+    }
+
+    fn line(&mut self, line: &Value) {
+        let t = (line["t"].as_f64().expect("a time") * 1e6).round() as i64;
+        let job = line["job"].as_u64();
+        self.go_to(t);
+        match (line["event"].as_str(), line["effect"].as_str(), job) {
+            (Some("submit"), _, Some(job)) if !self.sizes[&job].1 => {
+                self.pending.insert((t, job));
+            }
+            (Some("end"), _, Some(job)) => {
+                self.running.remove(&job);
+            }
+            (_, Some("start"), Some(job)) => {
+                self.pending.retain(|(_, other)| *other != job);
+                let (nodes, standby) = self.sizes[&job];
+                let limit = line["limit"].as_f64().map_or(i64::MAX / 2, |s| (s * 1e6) as i64);
+                self.running.insert(job, Runs { start: t, nodes, standby, limit_end: t + limit });
+            }
+            (_, Some("preempt"), Some(job)) => {
+                assert!(self.sizes[&job].1, "job {job} is not of besteffort");
+                assert!(self.running[&job].start + PROTECTED <= t, "job {job} is protected");
+                self.preempted += 1;
+            }
+            _ => return,
+        }
+        let first = self.pending.first().map(|(_, job)| *job);
+        if self.first.map(|(job, _)| job) != first {
+            self.first = first.map(|job| (job, t));
+        }
+    }
+}
+
+#[test]
+fn who_is_first_does_not_wait_for_standby() {
+    let Some(shared) = shared("standby on a trace") else { return };
+    let path = root().join("graph-fixtures/traces/gaia-standby-preempted.toml");
+    // The part of the trace in which the machine is full.
+    let text = std::fs::read_to_string(&path).expect("the scenario").replace("map = {", "first = 15000, map = {");
+    let text = text.split("[[expect]]").next().expect("what comes before").to_owned();
+    let scenario = Scenario::parse(&text, &path).unwrap_or_else(|e| panic!("{e}"));
+    let log = std::env::temp_dir().join(format!("sluice-standby-{}", std::process::id()));
+    let options = RunOptions {
+        shared,
+        check: false,
+        starts: None,
+        jobs_csv: None,
+        events: Some(log.clone()),
+        ..RunOptions::default()
+    };
+    let finished = assemble(scenario, options).expect("it assembles").run().expect("it runs");
+    let mut follower = Follower::default();
+    for job in finished.workload.jobs() {
+        let standby = finished.workload.queue_of(job) == Some("besteffort");
+        follower.sizes.insert(job.id.0, (u64::from(job.size), standby));
+    }
+    let text = std::fs::read_to_string(&log).expect("the log");
+    std::fs::remove_file(&log).expect("the log can be removed");
+    for line in text.lines() {
+        follower.line(&serde_json::from_str(line).expect("an object per line"));
+    }
+    assert!(
+        follower.late.is_empty(),
+        "{} of {}: {:?}",
+        follower.late.len(),
+        follower.preempted,
+        &follower.late[..follower.late.len().min(3)]
+    );
+    assert!(follower.preempted > 50, "{} jobs gave way", follower.preempted);
 }

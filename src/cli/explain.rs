@@ -126,6 +126,10 @@ fn job_text(state: &State, report: &JobReport) -> String {
     if !report.held.is_empty() {
         let _ = writeln!(text, "Holds        {}", nodes(graph, &report.held));
     }
+    if let Some(victim) = &report.gives_way {
+        let how = if victim.killed { "killed" } else { "to be killed" };
+        let _ = writeln!(text, "Gives way    to {}, {how} {}", victim.by, when(victim.kill_at, epoch));
+    }
     let why = words::why(&report.why);
     if !why.is_empty() {
         let _ = writeln!(text, "Why          {why}");
@@ -163,6 +167,7 @@ fn note_text(note: &Note, epoch: Option<i64>) -> String {
         Note::Unplanned => "no plan any more".to_owned(),
         Note::Moved { from, to } => format!("moved from queue {from} to {to}"),
         Note::Requeued => "it ran, and waits again".to_owned(),
+        Note::Preempted { by } => format!("told to give way for {by}"),
     }
 }
 
@@ -181,6 +186,9 @@ fn blocker_text(blocker: &Blocker, graph: &Graph, epoch: Option<i64>) -> String 
     match blocker {
         Blocker::Job { job, what, targets, until } => {
             format!("job {job} ({what}) holds {} until {}", nodes(graph, targets), span(*until, epoch))
+        }
+        Blocker::Hold { job, targets, at } => {
+            format!("{} held for job {job}, to start {}", nodes(graph, targets), when(*at, epoch))
         }
         Blocker::Ahead(job) => format!("job {job} is before it, and nothing may overtake"),
         Blocker::Reservation { job, at } => format!("job {job} is to start {}, and would be delayed", when(*at, epoch)),
@@ -236,6 +244,9 @@ fn blocker_json(blocker: &Blocker, graph: &Graph) -> Value {
     match blocker {
         Blocker::Job { job, what, targets, until } => {
             json!({"kind": "job", "job": job.0, "what": what, "nodes": hosts(graph, targets), "until": json_span(*until)})
+        }
+        Blocker::Hold { job, targets, at } => {
+            json!({"kind": "hold", "job": job.0, "nodes": hosts(graph, targets), "at": json_time(*at)})
         }
         Blocker::Ahead(job) => json!({"kind": "ahead", "job": job.0}),
         Blocker::Reservation { job, at } => json!({"kind": "reservation", "job": job.0, "at": json_time(*at)}),
@@ -297,6 +308,12 @@ fn job_json(state: &State, report: &JobReport) -> Value {
         "started": json_time(job.started),
         "ended": json_time(job.ended),
         "holds": hosts(graph, &report.held),
+        "gives_way": report.gives_way.as_ref().map(|victim| json!({
+            "to": victim.by.to_string(),
+            "killed": victim.killed,
+            "kill_at": json_time(victim.kill_at),
+            "then": victim.then.name(),
+        })),
         "why": words::why(&report.why),
         "ahead": report.ahead,
         "start": report.start.map(json_span),

@@ -16,6 +16,7 @@ mod import;
 mod jobspec;
 mod output;
 mod plan;
+mod preempted;
 mod progress;
 mod query;
 mod replay;

@@ -210,6 +210,9 @@ fn jobs_text(text: &mut String, preview: &Preview, epoch: Option<i64>) {
     if !preview.killed.is_empty() {
         let _ = writeln!(text, "\nRunning jobs that are ended\n  {}", ids(&preview.killed));
     }
+    if !preview.preempted.is_empty() {
+        let _ = writeln!(text, "\nJobs that are made to give way\n  {}", ids(&preview.preempted));
+    }
     if !preview.cancelled.is_empty() {
         let _ = writeln!(text, "\nWaiting jobs that are cancelled\n  {}", ids(&preview.cancelled));
     }
@@ -285,6 +288,7 @@ fn preview_json(preview: &Preview, site: &Site, epoch: Option<i64>) -> Value {
         "up": hosts(graph, &preview.up),
         "down": hosts(graph, &preview.down),
         "killed": preview.killed.iter().map(|j| j.0).collect::<Vec<_>>(),
+        "preempted": preview.preempted.iter().map(|j| j.0).collect::<Vec<_>>(),
         "cancelled": preview.cancelled.iter().map(|j| j.0).collect::<Vec<_>>(),
         "held": preview.held.iter().map(|(j, why)| json!({"job": j.0, "why": why})).collect::<Value>(),
         "unsatisfiable": preview.denied.iter()
@@ -346,6 +350,7 @@ fn effect_text(effect: &Effect, site: &Site) -> Option<String> {
         Effect::Denied { job, reason } => format!("job {job} is denied: {}", words::denial(reason)),
         Effect::Cancelled { job } => format!("job {job} is cancelled"),
         Effect::Kill { job } => format!("job {job} is killed"),
+        Effect::Preempt { job, by, .. } => format!("job {job} is to give way for {by}"),
         Effect::Held { job, reason } => format!("job {job} is held: {reason}"),
         Effect::DonationStarted { targets, donor, recipient } => {
             format!("{} leave {donor} for {}", nodes(graph, targets), or_nobody(recipient))

@@ -1,6 +1,6 @@
 //! The result of a replay, for people.
 
-use super::unrun;
+use super::{preempted, unrun};
 use crate::base::{Duration, JobId, Timestamp};
 use crate::replay::assembly::Finished;
 use crate::replay::donations::DonationRow;
@@ -124,6 +124,9 @@ pub(super) fn summary(finished: &Finished, verdicts: &[Verdict], look: Look) -> 
             let _ = writeln!(text, "and {rest} more; --json has all of them");
         }
         let _ = writeln!(text, "\nWhat queues gave\n{}", gave(finished, look));
+    }
+    if let Some(table) = preempted::table(finished, look) {
+        let _ = writeln!(text, "\nWhat preemption cost\n{table}");
     }
     if let Some(table) = longest_waits(finished, look) {
         let _ = writeln!(text, "\nWho waited longest\n{table}");

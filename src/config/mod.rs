@@ -17,6 +17,7 @@ pub mod reference;
 pub mod schema;
 
 mod lending;
+mod preemption;
 mod resource;
 mod scheduler;
 
@@ -36,6 +37,7 @@ pub(crate) use reader::{Item, Reader, Section};
 
 pub use people::People;
 pub use policy::SchedulerPatch;
+pub use preemption::{Preempted, PreemptionPolicy};
 pub use profiles::Profiles;
 pub use resource::{PoolConfig, ResourceConfig, ResourceEntry};
 pub use scheduler::{Horizon, MatchPolicy, Overlap, QueuePolicy, SchedulerSettings, UnknownName};

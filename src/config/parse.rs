@@ -71,6 +71,8 @@ impl Config {
         let queue = section.and_then(|section| {
             let draft = Draft::read(name, section);
             self.check_lending(&draft);
+            let known: Vec<String> = self.queues.keys().cloned().chain([name.to_owned()]).collect();
+            check_preempts(&reader, &format!("{}.policy", draft.key), draft.patch.preempts.as_ref(), &known);
             self.resolve(draft)
         });
         finish(reader, queue)
@@ -165,6 +167,10 @@ pub(super) fn read_config(top: &mut Section<'_, '_>) -> Config {
     let drafts: Vec<Draft<'_, '_>> =
         items.iter().filter_map(|item| Some(Draft::read(&item.name, item.section()?))).collect();
     let order: Vec<String> = drafts.iter().map(|draft| draft.name.clone()).collect();
+    check_preempts(top.reader, "policy", global.preempts.as_ref(), &order);
+    for draft in &drafts {
+        check_preempts(draft.reader, &format!("{}.policy", draft.key), draft.patch.preempts.as_ref(), &order);
+    }
     // Parents first, because a virtual queue takes from what its parent has.
     let (virtuals, reals): (Vec<_>, Vec<_>) = drafts.into_iter().partition(|draft| draft.parent.is_some());
     let virtual_names: Vec<String> = virtuals.iter().map(|draft| draft.name.clone()).collect();
@@ -220,6 +226,14 @@ fn read_profiles(top: &mut Section<'_, '_>, global: &PolicyPatch, config: &mut C
         && config.profiles.find(top.reader, "sched", &name, &span).is_some()
     {
         config.sched = Some(name);
+    }
+}
+
+/// Whom a queue may preempt has to be a queue.
+fn check_preempts(reader: &Reader<'_>, policy: &str, preempts: Option<&(Vec<String>, Range<usize>)>, known: &[String]) {
+    let Some((names, span)) = preempts else { return };
+    for name in names.iter().filter(|name| !known.contains(name)) {
+        unknown_queue(reader, &format!("{policy}.preemption.preempts"), span, name, known);
     }
 }
 

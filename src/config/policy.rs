@@ -1,7 +1,10 @@
 //! Policy tables (RFC 33), global or of a queue: what a table says, and what holds when it lies over another.
 
 use super::reader::{Item, Section};
-use super::{Horizon, JobSize, MatchPolicy, Overlap, PolicyConfig, QueuePolicy, SchedulerSettings, UserLimits};
+use super::{
+    Horizon, JobSize, MatchPolicy, Overlap, PolicyConfig, Preempted, PreemptionPolicy, QueuePolicy, SchedulerSettings,
+    UserLimits,
+};
 use crate::base::Duration;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -27,6 +30,17 @@ pub(super) struct PolicyPatch {
     priority_boost: Option<i32>,
     user: UserPatch,
     scheduler: SchedulerPatch,
+    preemption: PreemptionPatch,
+    /// The queues of `preemption.preempts`, and where they are named.
+    pub(super) preempts: Option<(Vec<String>, Range<usize>)>,
+}
+
+#[derive(Default)]
+struct PreemptionPatch {
+    preemptible: Option<bool>,
+    preemptible_after: Option<Duration>,
+    grace: Option<Duration>,
+    then: Option<Preempted>,
 }
 
 #[derive(Default)]
@@ -101,6 +115,11 @@ impl PolicyPatch {
             patch.profile = scheduler.take("profile").and_then(|item| Some((item.string()?.to_owned(), item.span())));
             patch.scheduler = SchedulerPatch::read(scheduler);
         });
+        table(&mut policy, "preemption", |preemption| {
+            patch.preemption = PreemptionPatch::read(preemption);
+            patch.preempts =
+                preemption.take("preempts").and_then(|item| Some((item.strings(|_| Ok(()))?, item.span())));
+        });
         policy.finish();
         patch
     }
@@ -125,6 +144,8 @@ impl PolicyPatch {
             profile.apply(&mut policy.scheduler);
         }
         self.scheduler.apply(&mut policy.scheduler);
+        self.preemption.apply(&mut policy.preemption);
+        set(&mut policy.preemption.preempts, self.preempts.as_ref().map(|(names, _)| Some(names.clone())));
         policy
     }
 }
@@ -229,6 +250,24 @@ impl SchedulerPatch {
         set(&mut settings.horizon, self.horizon);
         set(&mut settings.overrun_slack, self.overrun_slack);
         set(&mut settings.release_margin, self.release_margin);
+    }
+}
+
+impl PreemptionPatch {
+    fn read(preemption: &mut Section<'_, '_>) -> Self {
+        Self {
+            preemptible: preemption.take("preemptible").and_then(|item| item.boolean()),
+            preemptible_after: preemption.take("preemptible-after").and_then(|item| finite(&item)),
+            grace: preemption.take("grace").and_then(|item| finite(&item)),
+            then: preemption.take("then").and_then(|item| item.word(Preempted::NAMES)),
+        }
+    }
+
+    fn apply(&self, policy: &mut PreemptionPolicy) {
+        set(&mut policy.preemptible, self.preemptible);
+        set(&mut policy.preemptible_after, self.preemptible_after);
+        set(&mut policy.grace, self.grace);
+        set(&mut policy.then, self.then);
     }
 }
 

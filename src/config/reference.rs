@@ -12,6 +12,7 @@ pub fn kind(key: &Key) -> String {
         Kind::Hosts => "hostlist".to_owned(),
         Kind::Ids => "idset".to_owned(),
         Kind::Length => "duration".to_owned(),
+        Kind::Flag => "`true` or `false`".to_owned(),
         Kind::Word(words) => words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", "),
         Kind::Number(low, _) if low > i64::from(i32::MIN) => format!("whole number from {low}"),
         Kind::Number(..) => "whole number".to_owned(),

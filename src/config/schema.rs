@@ -8,7 +8,7 @@ use super::error::nearest;
 use super::layers::key;
 use super::policy::MOST_BOOST;
 use super::profiles::BUILT_IN;
-use super::{Horizon, MatchPolicy, Overlap, QueuePolicy};
+use super::{Horizon, MatchPolicy, Overlap, Preempted, QueuePolicy};
 use serde_json::{Map, Value, json};
 
 /// What a key takes.
@@ -22,6 +22,8 @@ pub enum Kind {
     Ids,
     /// A length of time with its unit, in quotes.
     Length,
+    /// `true` or `false`.
+    Flag,
     /// One of these words.
     Word(&'static [&'static str]),
     /// A whole number from, to.
@@ -307,6 +309,41 @@ pub const POLICY: &[Key] = &[
         "'2m'",
         "a job past its limit is expected to run so much longer, doubling each time; more than 0",
     ),
+    key(
+        "preemption.preemptible",
+        Kind::Flag,
+        "false",
+        "true",
+        "whether running jobs of the queue may be made to give way to others of the same scheduler",
+    ),
+    key(
+        "preemption.preemptible-after",
+        Kind::Length,
+        "\"0s\"",
+        "'10m'",
+        "its jobs are protected so long from their start: no signal comes before",
+    ),
+    key(
+        "preemption.grace",
+        Kind::Length,
+        "\"30s\"",
+        "'2m'",
+        "from the signal that a job of it is preempted to the kill",
+    ),
+    key(
+        "preemption.then",
+        Kind::Word(Preempted::NAMES),
+        "\"requeue\"",
+        "'cancel'",
+        "what becomes of a preempted job of it: it waits again at the place of its submission, or it is over",
+    ),
+    key(
+        "preemption.preempts",
+        Kind::Texts,
+        "",
+        "['standby']",
+        "the queues whose jobs its jobs may preempt, if these are preemptible; without it, those of all preemptible queues, unless the queue is preemptible itself",
+    ),
 ];
 
 /// The keys of `[resource]`.
@@ -540,6 +577,7 @@ fn value_schema(key: &Key) -> Value {
     let mut schema = match key.kind {
         Kind::Text | Kind::Hosts | Kind::Ids => json!({ "type": "string" }),
         Kind::Length => json!({ "type": "string", "pattern": r"^([0-9.]+(e[+-]?[0-9]+)?(ms|s|m|h|d)?|inf|infinity)$" }),
+        Kind::Flag => json!({ "type": "boolean" }),
         Kind::Word(words) => json!({ "enum": words }),
         Kind::Number(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
         Kind::NumberOr(low, high, word) => {

@@ -1,6 +1,6 @@
 //! What a configuration says, typed.
 
-use super::{Calendar, Lending, People, Profiles, ResourceConfig, SchedulerSettings};
+use super::{Calendar, Lending, People, PreemptionPolicy, Profiles, ResourceConfig, SchedulerSettings};
 use crate::base::Duration;
 use crate::formats::hostlist::Hostlist;
 use indexmap::IndexMap;
@@ -72,6 +72,9 @@ pub struct PolicyConfig {
     pub priority_boost: i32,
     /// How jobs are scheduled.
     pub scheduler: SchedulerSettings,
+    /// Who is preempted, and how.
+    #[serde(default)]
+    pub preemption: PreemptionPolicy,
 }
 
 /// What a job gets that does not say (`policy.jobspec.defaults.system`).

@@ -44,6 +44,13 @@ pub enum Reason {
         /// The longest window.
         longest: Duration,
     },
+    /// Other jobs give way to it, and what they free is held for it.
+    Preempting {
+        /// How many have yet to.
+        jobs: u64,
+        /// By when all is free.
+        at: Timestamp,
+    },
     /// It stands behind the queue-depth.
     BeyondDepth,
     /// Its user has as much as a limit allows: it is held back, outside the order.
@@ -88,6 +95,13 @@ impl fmt::Display for Reason {
             Reason::NoFiniteStart(shortage) => write!(f, "no finite start: {shortage}"),
             Reason::ExceedsWindow { limit, longest } => {
                 write!(f, "exceeds-window: limit {limit}, longest window {longest}")
+            }
+            Reason::Preempting { jobs, at } => {
+                write!(
+                    f,
+                    "preempting: {jobs} {} for it, free by {at}",
+                    if *jobs == 1 { "job gives way" } else { "jobs give way" }
+                )
             }
             Reason::BeyondDepth => f.write_str("beyond-depth: the queue-depth ends before it"),
             Reason::UserLimit { limit, allowed } => write!(f, "user-limit: {limit} allows {allowed}"),

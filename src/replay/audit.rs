@@ -46,6 +46,8 @@ pub(crate) struct Audit {
     /// What each running job was given.
     running: BTreeMap<JobId, Arc<Selection>>,
     cancelled: FastSet<JobId>,
+    /// Running jobs that were told to give way.
+    signalled: FastSet<JobId>,
     findings: Vec<Finding>,
 }
 
@@ -57,6 +59,7 @@ impl Audit {
             held: FastMap::default(),
             running: BTreeMap::new(),
             cancelled: FastSet::default(),
+            signalled: FastSet::default(),
             findings: Vec::new(),
         };
         audit.grow(graph);
@@ -80,6 +83,7 @@ impl Audit {
                 self.cancelled.insert(*job);
             }
             Event::End { job, .. } | Event::Requeue { job } => {
+                self.signalled.remove(job);
                 self.running.remove(job);
             }
             Event::Free { job, freed } => {
@@ -122,7 +126,10 @@ impl Audit {
                 self.grant(*job, selection);
                 self.running.insert(*job, selection.clone());
             }
-            Effect::Kill { job } if !self.cancelled.contains(job) => {
+            Effect::Preempt { job, .. } => {
+                self.signalled.insert(*job);
+            }
+            Effect::Kill { job } if !self.cancelled.contains(job) && !self.signalled.contains(job) => {
                 self.findings.push((Invariant::I4, format!("job {job} is killed, and nobody has cancelled it")));
             }
             Effect::Inventory { joined: true, .. } => self.grow(graph),

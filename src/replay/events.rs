@@ -8,7 +8,7 @@ use super::observer::Observer;
 use super::words::{denial, mode};
 use crate::base::{Duration, TargetSet, Timestamp};
 use crate::matcher::{Freed, Selection};
-use crate::site::{Effect, Event, Outcome, PendingFate, SwitchSpec};
+use crate::site::{Effect, Event, Outcome, PendingFate, PreemptedFor, SwitchSpec};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -142,6 +142,13 @@ fn event_line(event: &Event) -> (&'static str, Value) {
             ("planned", json!({"at": time(*at), "name": name, "switch": switch(spec)}))
         }
         Event::Abort { plan } => ("abort", json!({ "plan": plan })),
+        Event::Preempting(event) => {
+            let (word, mut fields) = event_line(event);
+            if let Value::Object(fields) = &mut fields {
+                fields.insert("preempt".into(), true.into());
+            }
+            (word, fields)
+        }
         Event::CancelPlanned { name } => ("cancel-planned", json!({"name": name})),
         Event::Offline { targets } => ("offline", json!({"targets": set(targets)})),
         Event::Online { targets } => ("online", json!({"targets": set(targets)})),
@@ -167,6 +174,14 @@ fn effect_line(effect: &Effect) -> (&'static str, Value) {
         Effect::Denied { job, reason } => ("denied", json!({"job": job.0, "reason": denial(reason)})),
         Effect::Cancelled { job } => ("cancelled", json!({"job": job.0})),
         Effect::Kill { job } => ("kill", json!({"job": job.0})),
+        Effect::Preempt { job, by, kill_at, then } => {
+            let by = match by {
+                PreemptedFor::Job(job) => json!({"job": job.0}),
+                PreemptedFor::Queue(queue) => json!({ "queue": queue }),
+            };
+            ("preempt", json!({"job": job.0, "for": by, "kill-at": time(*kill_at), "then": then.name()}))
+        }
+        Effect::Requeued { job } => ("requeued", json!({"job": job.0})),
         Effect::Held { job, reason } => ("held", json!({"job": job.0, "reason": reason})),
         Effect::Quarantined { .. } => ("quarantined", Value::Null),
         Effect::Annotated { job, reason } => ("annotated", json!({"job": job.0, "reason": reason.to_string()})),

@@ -213,6 +213,31 @@ pub struct LoanFigures {
     pub borrowers: IndexMap<String, BorrowerFigures>,
 }
 
+/// Jobs that were made to give way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PreemptedFigures {
+    /// Runs of jobs that were signalled.
+    pub jobs: u64,
+    /// Of these, how many wait, or waited, again.
+    pub requeued: u64,
+    /// How many were over.
+    pub cancelled: u64,
+    /// How many completed before they were killed.
+    pub completed: u64,
+    /// For how long the others had held their nodes, in node-seconds.
+    pub lost_node_s: f64,
+}
+
+/// What preemption cost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PreemptionFigures {
+    /// All together.
+    #[serde(flatten)]
+    pub total: PreemptedFigures,
+    /// By the queue of the jobs that gave way.
+    pub queues: IndexMap<String, PreemptedFigures>,
+}
+
 /// Checks of the invariants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct InvariantFigures {
@@ -249,6 +274,8 @@ pub struct Report {
     pub loans: LoanFigures,
     /// What each switch cost, by time.
     pub switches: Vec<SwitchFigures>,
+    /// What preemption cost.
+    pub preemption: PreemptionFigures,
     /// How good forecasts were, if they were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forecast: Option<ForecastFigures>,

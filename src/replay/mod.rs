@@ -21,6 +21,7 @@ pub mod donations;
 mod loans;
 pub mod measure;
 pub mod metrics;
+mod preemptions;
 pub mod random;
 
 pub mod events;

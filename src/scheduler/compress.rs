@@ -29,6 +29,10 @@ impl Pass<'_> {
         let end = loop {
             let end = self.place_all();
             self.start_due();
+            if self.preempts.is_some() {
+                self.forget_started();
+                return PassEnd::Done;
+            }
             let started = self.forget_started() > 0;
             began |= started;
             if end != PassEnd::Done || !began {
@@ -129,14 +133,20 @@ impl Pass<'_> {
         }
     }
 
-    /// Starts what is due and notes what is planned.
+    /// Starts what is due and notes what is planned. The first that is not due may preempt others.
     fn start_due(&mut self) {
         self.progress.planned.clear();
         self.progress.first_start = self.core.res.classes.next_opening(self.now).unwrap_or(Timestamp::NEVER);
         for at in 0..self.core.jobs.order().len() {
             let slot = self.core.jobs.order()[at];
-            let Some(start) = self.core.jobs.get(slot).reserved.as_ref().map(|r| r.start) else { continue };
-            if start <= self.now {
+            let start = self.core.jobs.get(slot).reserved.as_ref().map(|r| r.start);
+            let due = start.is_some_and(|start| start <= self.now);
+            let first = !due && self.progress.planned.is_empty() && at < self.progress.next;
+            if first && self.preempt(slot, start.unwrap_or(Timestamp::NEVER)) {
+                return;
+            }
+            let Some(start) = start else { continue };
+            if due {
                 self.core.unreserve(slot);
                 if let Some(claim) = self.core.fits(slot, self.now) {
                     self.start_planned(at, slot, claim);

@@ -18,12 +18,15 @@ use crate::planner::{Capacity, Claim, NO_CLASS, Profile, Take, TargetPlans, Want
 use std::sync::Arc;
 
 use super::message::Output;
+use super::preempt::PreemptRules;
 
 /// Jobs, targets, plan.
 #[derive(Clone, Debug)]
 pub(super) struct Core {
     pub settings: SchedulerSettings,
     pub jobs: Jobs,
+    /// Who may be preempted, and by whom.
+    pub rules: Arc<PreemptRules>,
     pub filters: Filters,
     /// Shared pools, and what is reserved of them.
     pub shared: Pooled,
@@ -112,10 +115,12 @@ impl Core {
             plans.set_usable(t, true).expect("members are below the bound");
         }
         plans.set_windows(&self.res.windows, self.settings.release_margin);
-        for (_, job) in self.jobs.running() {
+        for (slot, job) in self.jobs.running() {
             let run = job.run.as_ref().expect("it runs");
             for share in &run.selection.shares {
-                if run.freed.as_ref().is_none_or(|f| !f.contains(share.target)) {
+                // What is held for another is planned for that one.
+                let mine = share.extent != Extent::Whole || self.res.holder(share.target) == slot;
+                if mine && run.freed.as_ref().is_none_or(|f| !f.contains(share.target)) {
                     let end = run.planned_end.max(now);
                     plans.occupy(share.target, now, end, take_of(share)).expect("held targets are below the bound");
                 }
@@ -354,6 +359,8 @@ impl Core {
             started: now,
             planned_end: now + span,
             overruns: 0,
+            cut: None,
+            ended: false,
             freed: None,
             held,
             held_down,
@@ -405,6 +412,10 @@ impl Core {
         let (mut returned, mut returned_down) = (Claim::new(), Claim::new());
         for share in shares {
             let t = share.target;
+            if share.extent == Extent::Whole && self.res.holder(t) != slot {
+                self.free_for_hold(slot, share);
+                continue;
+            }
             match &share.extent {
                 Extent::Whole => {
                     let class = self.res.classes.of(t);

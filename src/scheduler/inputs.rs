@@ -35,16 +35,19 @@ impl Scheduler {
     }
 
     pub(super) fn hello(&mut self, hello: HelloJob) {
-        let HelloJob { job, selection, freed, started, overruns } = hello;
+        let HelloJob { job, selection, freed, started, overruns, cut, ended } = hello;
         if self.core.jobs.slot(job.id).is_some() {
             return;
         }
-        let planned_end = self.planned_end_of(started, job.limit.max(Duration::from_micros(1)), overruns);
+        let planned_end =
+            self.planned_end_of(cut.unwrap_or(started + job.limit.max(Duration::from_micros(1))), overruns);
         let run = Run {
             selection: Arc::clone(&selection),
             started,
             planned_end,
             overruns,
+            cut,
+            ended,
             freed: (!freed.is_empty()).then(|| Box::new(freed.clone())),
             held: Claim::new(),
             held_down: Claim::new(),
@@ -85,6 +88,7 @@ impl Scheduler {
         let (min, ranged) = demand(&request);
         Job {
             id: job.id,
+            class: job.class,
             priority: job.priority,
             submitted: job.submitted,
             limit: job.limit,
@@ -99,6 +103,7 @@ impl Scheduler {
             standing: Standing::Waiting,
             reserved: None,
             run: None,
+            hold: None,
             short: None,
         }
     }
@@ -120,7 +125,9 @@ impl Scheduler {
         }
         for (_, job) in self.core.jobs.running() {
             let run = job.run.as_ref().expect("it runs");
-            let still = |s: &&Share| run.freed.as_ref().is_none_or(|f| !f.contains(s.target));
+            // Of what is held for a job only what nobody is on any more.
+            let open = |t| job.hold.as_ref().is_none_or(|hold| !hold.waits.contains_key(&t));
+            let still = |s: &&Share| run.freed.as_ref().is_none_or(|f| !f.contains(s.target)) && open(s.target);
             let shares = run.selection.shares.iter().filter(still).cloned().collect();
             holdings.hold(&Selection { shares, nslots: 1, pools: Vec::new() }).expect("running jobs do not overlap");
         }
@@ -160,10 +167,13 @@ impl Scheduler {
 
     pub(super) fn cancel(&mut self, id: JobId, out: &mut Vec<Output>) {
         let Some(slot) = self.core.jobs.slot(id) else { return };
-        if self.core.jobs.get(slot).run.is_some() {
+        if self.core.jobs.get(slot).hold.is_some() {
+            self.take_hold(slot);
+        } else if self.core.jobs.get(slot).run.is_some() {
             return;
+        } else {
+            self.withdraw(slot);
         }
-        self.withdraw(slot);
         out.push(Output::Cancelled { job: id });
     }
 
@@ -252,8 +262,12 @@ impl Scheduler {
         self.replan();
     }
 
-    pub(super) fn set_policy(&mut self, settings: SchedulerSettings) {
+    pub(super) fn set_policy(&mut self, settings: SchedulerSettings, out: &mut Vec<Output>) {
         self.core.drop_plan();
+        if is_exclusive(settings.match_policy) != is_exclusive(self.core.settings.match_policy) {
+            // What is held may be other than what is asked for then.
+            self.core.jobs.holds().to_vec().into_iter().for_each(|slot| self.end_hold(slot, out));
+        }
         let before = std::mem::replace(&mut self.core.settings, settings);
         let SchedulerSettings { match_policy, queue_policy, overrun_slack, .. } = self.core.settings;
         if match_policy != before.match_policy {
@@ -300,19 +314,26 @@ impl Scheduler {
         for slot in slots {
             let job = self.core.jobs.get(slot);
             let run = job.run.as_ref().expect("it runs");
-            let end = self.planned_end_of(run.started, job.span(), run.overruns);
+            let end = self.planned_end_of(run.cut.unwrap_or(run.started + job.span()), run.overruns);
             self.core.jobs.set_end(slot, end);
         }
         self.core.res.recount(&mut self.core.jobs);
     }
 
-    /// When a job is expected to end whose end was put off so often.
-    fn planned_end_of(&self, started: Timestamp, span: Duration, overruns: u32) -> Timestamp {
-        (0..overruns.min(64)).fold(started + span, |end, n| end + self.slack(n))
+    /// When a job is expected to end that was to end at `first`, and whose end was put off so often.
+    fn planned_end_of(&self, first: Timestamp, overruns: u32) -> Timestamp {
+        (0..overruns.min(64)).fold(first, |end, n| end + self.slack(n))
     }
 
-    pub(super) fn relimit(&mut self, id: JobId, limit: Duration) {
+    pub(super) fn relimit(&mut self, id: JobId, limit: Duration, out: &mut Vec<Output>) {
         let Some(slot) = self.core.jobs.slot(id) else { return };
+        let slot = if self.core.jobs.get(slot).hold.is_some() {
+            self.end_hold(slot, out);
+            let Some(slot) = self.core.jobs.slot(id) else { return };
+            slot
+        } else {
+            slot
+        };
         if self.core.jobs.get(slot).run.is_some() {
             self.core.drop_plan();
         } else {
@@ -322,6 +343,10 @@ impl Scheduler {
         job.limit = limit;
         let span = job.span();
         if let Some(run) = &mut job.run {
+            if run.cut.is_some() {
+                // It is to be gone by then, whatever its limit.
+                return;
+            }
             run.overruns = 0;
             let end = run.started + span;
             self.core.jobs.set_end(slot, end);
@@ -335,11 +360,22 @@ impl Scheduler {
     pub(super) fn prioritize(&mut self, jobs: &[(JobId, Priority)]) {
         for (id, priority) in jobs {
             let Some(slot) = self.core.jobs.slot(*id) else { continue };
-            if self.core.jobs.get(slot).run.is_none() {
+            if self.core.jobs.get(slot).hold.is_some() {
+                self.core.jobs.get_mut(slot).priority = *priority;
+            } else if self.core.jobs.get(slot).run.is_none() {
                 self.core.jobs.reprioritize(slot, *priority);
             }
         }
         self.changed();
+    }
+
+    /// What a job holds goes on under another name.
+    pub(super) fn rename(&mut self, id: JobId, name: JobId) {
+        let Some(slot) = self.core.jobs.slot(id).filter(|slot| self.core.jobs.get(*slot).run.is_some()) else { return };
+        self.core.drop_plan();
+        self.core.jobs.rename(slot, name);
+        self.phase = Phase::Fresh;
+        self.dirty = true;
     }
 
     /// A planned start that a predecessor has reported; its reservation is kept if the policy keeps reservations.

@@ -3,8 +3,9 @@
 //! Decides the order (priority, then submit time, then id) and nothing else.
 
 use super::filters::FilterId;
+use super::holds::Hold;
 use super::plan::Reserved;
-use crate::base::{Duration, FastMap, JobId, Priority, TargetId, TargetSet, Timestamp};
+use crate::base::{Duration, FastMap, JobId, Priority, QueueId, TargetId, TargetSet, Timestamp};
 use crate::matcher::{Extent, Request, Selection, Shortage};
 use crate::planner::Claim;
 use std::cmp::Reverse;
@@ -26,12 +27,15 @@ pub(super) enum Standing {
     NoFiniteStart,
     /// It is longer than every window.
     ExceedsWindow,
+    /// It waits for jobs to give way on what is held for it.
+    Held,
 }
 
 /// A job that waits or runs.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub id: JobId,
+    pub class: QueueId,
     pub priority: Priority,
     pub submitted: Timestamp,
     pub limit: Duration,
@@ -52,6 +56,9 @@ pub(super) struct Job {
     pub reserved: Option<Reserved>,
     /// `None`: it waits.
     pub run: Option<Run>,
+    /// What is held free for it. It waits, but is planned as if it ran from now on to its planned end: nobody else comes
+    /// in between.
+    pub hold: Option<Hold>,
     /// Whether it asks for, or holds, parts of targets, or asks for shared pools: it is planned by target.
     pub partial: bool,
     /// The shared pool that it waits for, as of the last pass.
@@ -65,6 +72,10 @@ pub(super) struct Run {
     pub started: Timestamp,
     pub planned_end: Timestamp,
     pub overruns: u32,
+    /// It is being preempted: by then it is to be gone.
+    pub cut: Option<Timestamp>,
+    /// Its processes are gone.
+    pub ended: bool,
     /// The targets that it has released already.
     pub freed: Option<Box<TargetSet>>,
     /// How many up targets of each class return when it ends; kept only while plans are made by counts.
@@ -120,6 +131,8 @@ pub(super) struct Jobs {
     partial: usize,
     /// How many of these run.
     partial_running: usize,
+    /// The jobs for which something is held, in the order in which that began.
+    holds: Vec<Slot>,
     /// How many waiting jobs have a reservation that is kept.
     reserved: usize,
     /// How many waiting jobs take of shared pools.
@@ -381,7 +394,68 @@ impl Jobs {
 
     /// How many run.
     pub fn running_len(&self) -> usize {
-        self.running
+        self.running - self.holds.len()
+    }
+
+    /// The jobs for which something is held.
+    pub fn holds(&self) -> &[Slot] {
+        &self.holds
+    }
+
+    /// Holds something for a waiting job in the order: it leaves the order.
+    pub fn hold(&mut self, slot: Slot, run: Run, hold: Hold) {
+        let at = self.position(slot).expect("a job in the order");
+        self.remove_at(at);
+        self.set_reserved(slot, None);
+        let end = run.planned_end;
+        let job = self.get_mut(slot);
+        (job.run, job.hold, job.short) = (Some(run), Some(hold), None);
+        let id = job.id;
+        self.running += 1;
+        self.holds.push(slot);
+        self.insert_end(end, id, slot);
+    }
+
+    /// The job starts on what was held for it.
+    pub fn start_held(&mut self, slot: Slot, now: Timestamp, end: Timestamp) -> &Job {
+        self.holds.retain(|s| *s != slot);
+        self.set_end(slot, end);
+        let job = self.get_mut(slot);
+        job.hold = None;
+        job.planned = Timestamp::NEVER;
+        job.run.as_mut().expect("a job with a hold").started = now;
+        job
+    }
+
+    /// Takes a job for which something is held out of the table.
+    pub fn remove_held(&mut self, slot: Slot) -> Job {
+        self.holds.retain(|s| *s != slot);
+        self.remove_end(slot);
+        self.running -= 1;
+        self.drop_slot(slot)
+    }
+
+    /// Gives what a running job holds another name.
+    pub fn rename(&mut self, slot: Slot, name: JobId) {
+        self.remove_end(slot);
+        let job = self.get_mut(slot);
+        let before = std::mem::replace(&mut job.id, name);
+        let run = job.run.as_mut().expect("a running job");
+        run.ended = true;
+        let end = run.planned_end;
+        self.slots.remove(&before);
+        self.slots.insert(name, slot);
+        self.insert_end(end, name, slot);
+    }
+
+    /// The jobs that wait though they are planned as if they ran, and all others that wait, in order.
+    pub fn waiting_and_held(&self) -> Vec<Slot> {
+        let mut all = self.waiting();
+        if !self.holds.is_empty() {
+            all.extend(&self.holds);
+            all.sort_by_cached_key(|slot| self.get(*slot).key());
+        }
+        all
     }
 
     /// Whether any job asks for parts of targets.

@@ -3,7 +3,8 @@
 //! The same messages serve an instance in this process and one behind a pipe: nothing here refers to memory that the
 //! two would have to share, except that the graph and the properties are handed over by `Arc`.
 
-use crate::base::{Duration, Epoch, JobId, Priority, TargetId, TargetSet, Timestamp, Windows};
+use super::preempt::PreemptRules;
+use crate::base::{Duration, Epoch, JobId, Priority, QueueId, TargetId, TargetSet, Timestamp, Windows};
 use crate::config::SchedulerSettings;
 use crate::graph::{Graph, Properties};
 use crate::matcher::{Freed, Reason, Request, Selection, Taken};
@@ -15,6 +16,8 @@ use std::sync::Arc;
 pub struct JobRequest {
     /// Its id; the last key of the order.
     pub id: JobId,
+    /// By which of the [`PreemptRules`] it may be preempted, and preempt.
+    pub class: QueueId,
     /// Higher first.
     pub priority: Priority,
     /// Second key of the order.
@@ -38,6 +41,10 @@ pub struct HelloJob {
     pub started: Timestamp,
     /// How often its planned end was put off because it overran its limit; zero if unknown.
     pub overruns: u32,
+    /// It is being preempted, and is to be gone by then: its planned end before any overrun.
+    pub cut: Option<Timestamp>,
+    /// Its processes are gone; nothing is won by preempting it.
+    pub ended: bool,
 }
 
 /// Something told to a scheduler.
@@ -128,6 +135,33 @@ pub enum Input {
         /// How many jobs may be examined; `usize::MAX` for no bound.
         budget: usize,
     },
+    /// Who may be preempted, and by whom; nobody before the first of these.
+    Preemption(Arc<PreemptRules>),
+    /// A running job is being preempted for a reason from outside, and is to be gone by `until`.
+    Preempt {
+        /// Which job.
+        job: JobId,
+        /// When.
+        until: Timestamp,
+    },
+    /// A running job's processes are gone; what it holds is not released yet.
+    Ended(JobId),
+    /// What a job holds goes on under another name, since the job is to wait again. Its processes are gone.
+    Rename {
+        /// The job.
+        job: JobId,
+        /// The name from now on.
+        name: JobId,
+    },
+    /// What a predecessor held free for a job after [`Output::Preempt`]: the job must be pending.
+    Hold {
+        /// Which job.
+        job: JobId,
+        /// What is held for it.
+        targets: TargetSet,
+        /// The planned start that was last told.
+        planned: Timestamp,
+    },
     /// Which shared pools there are; none before the first of these.
     Pools(Arc<PoolTable>),
     /// Go on with a pass that ended with [`PassEnd::NeedsShared`], to its end. All that is used of the pools is in
@@ -178,6 +212,22 @@ pub enum Output {
         job: JobId,
         /// When.
         at: Option<Timestamp>,
+    },
+    /// Running jobs have to give way to one that waits. What they free and what is idle of `targets` is held for it from
+    /// now on: nobody else gets any of it before the job starts there or [`Output::HoldEnded`] comes.
+    Preempt {
+        /// The job that waits.
+        job: JobId,
+        /// On what it will start, once all of it is free.
+        targets: TargetSet,
+        /// The jobs, with the instants by which they are expected to be gone.
+        victims: Vec<(JobId, Timestamp)>,
+    },
+    /// Nothing is held for a job any more, since a target was lost that it was to start on, or since it asks for another
+    /// time limit. It waits as before.
+    HoldEnded {
+        /// Which job.
+        job: JobId,
     },
     /// These targets take no new work here.
     DownAck {

@@ -12,6 +12,7 @@ mod compress;
 mod core;
 mod filters;
 mod groups;
+mod holds;
 mod inputs;
 mod jobs;
 mod message;
@@ -19,13 +20,16 @@ mod pass;
 mod places;
 mod plan;
 mod pooled;
+mod preempt;
 mod resources;
 mod rooms;
+mod victims;
 mod views;
 mod why;
 mod window;
 
 pub use message::{HelloJob, Input, JobRequest, Output, PassEnd};
+pub use preempt::{PreemptRule, PreemptRules};
 pub use views::{Running, Waiting};
 
 use crate::base::{Duration, Epoch, TargetSet, Timestamp};
@@ -71,6 +75,7 @@ impl Scheduler {
         let core = Core {
             res: Resources::new(graph, Arc::default(), &none, &none),
             jobs: Jobs::default(),
+            rules: Arc::default(),
             filters: Default::default(),
             shared: Pooled::default(),
             groups: Default::default(),
@@ -94,14 +99,21 @@ impl Scheduler {
             Input::Acquire { graph, properties, members, up, epoch } => {
                 self.acquire(graph, properties, &members, &up, epoch);
             }
-            Input::Hello(job) => self.hello(*job),
+            Input::Hello(job) => {
+                self.end_holds_on(|t| job.selection.targets().any(|s| s == t), out);
+                self.hello(*job);
+            }
             Input::Planned { job, at, place, pools } => self.promise(job, at, place, pools),
             Input::Up { targets, epoch } => self.set_up(&targets, true, epoch),
             Input::Down { targets, epoch } => {
+                self.end_holds_on(|t| targets.contains(t), out);
                 self.set_up(&targets, false, epoch);
                 out.push(Output::DownAck { targets, epoch });
             }
-            Input::Shrink { targets } => self.set_up(&targets, false, self.core.epoch),
+            Input::Shrink { targets } => {
+                self.end_holds_on(|t| targets.contains(t), out);
+                self.set_up(&targets, false, self.core.epoch);
+            }
             Input::Graph(graph) => self.set_graph(graph, out),
             Input::Properties(properties) => {
                 self.core.drop_plan();
@@ -121,8 +133,22 @@ impl Scheduler {
                     self.changed();
                 }
             }
-            Input::Policy(settings) => self.set_policy(settings),
-            Input::Expiration { job, limit } => self.relimit(job, limit),
+            Input::Policy(settings) => self.set_policy(settings, out),
+            Input::Expiration { job, limit } => self.relimit(job, limit, out),
+            Input::Preemption(rules) => {
+                if self.core.rules != rules {
+                    self.core.rules = rules;
+                    self.replan();
+                }
+            }
+            Input::Preempt { job, until } => self.preempted(job, until),
+            Input::Ended(job) => {
+                if let Some(run) = self.core.jobs.slot(job).and_then(|slot| self.core.jobs.get_mut(slot).run.as_mut()) {
+                    run.ended = true;
+                }
+            }
+            Input::Rename { job, name } => self.rename(job, name),
+            Input::Hold { job, targets, planned } => self.hold(now, job, &targets, planned),
             Input::Reconsider => self.changed(),
             Input::Alloc(job) => self.alloc(job, out),
             Input::Cancel(job) => self.cancel(job, out),
@@ -151,6 +177,7 @@ impl Scheduler {
         if self.put_off_overruns(now) {
             self.changed();
         }
+        self.look_at_holds(now, out);
         let mut examined = 0;
         let end = loop {
             if !self.core.plan_fits_jobs() {
@@ -163,6 +190,7 @@ impl Scheduler {
                 self.reclassify();
             }
             let end = self.run(now, budget, &mut examined, out);
+            let Some(end) = end else { continue };
             // Who starts may be the last that asked for parts, or whose filter cut classes or groups: more may fit then (I10).
             if end != PassEnd::Done || self.is_settled() {
                 break end;
@@ -185,8 +213,9 @@ impl Scheduler {
         !self.core.stale_classes && !self.core.groups.stale && self.core.plan_fits_jobs()
     }
 
-    /// One run over the jobs, from where the last one stopped if what it found out still holds.
-    fn run(&mut self, now: Timestamp, budget: usize, examined: &mut usize, out: &mut Vec<Output>) -> PassEnd {
+    /// One run over the jobs, from where the last one stopped if what it found out still holds. `None`: a job has
+    /// preempted others, so that another run is due.
+    fn run(&mut self, now: Timestamp, budget: usize, examined: &mut usize, out: &mut Vec<Output>) -> Option<PassEnd> {
         let overtakes = self.core.settings.queue_policy != QueuePolicy::Fcfs;
         if overtakes && self.core.res.classes.bounded() && self.core.park_exceeding(now, out) {
             self.phase = Phase::Fresh;
@@ -212,9 +241,14 @@ impl Scheduler {
             out,
             examined: *examined,
             started: Default::default(),
+            preempts: None,
         };
         let end = pass.run(fresh);
         *examined = pass.examined;
+        if let Some((slot, what)) = pass.preempts.take() {
+            self.preempt(slot, &what, out);
+            return None;
+        }
         if end == PassEnd::Done && self.is_settled() {
             self.report_plans(&progress, out);
         }
@@ -223,7 +257,7 @@ impl Scheduler {
             && end == PassEnd::NeedsShared
             && self.core.settings.queue_policy == QueuePolicy::ConservativeCompress;
         self.phase = if yet_to_begin { Phase::Fresh } else { Phase::Known(progress) };
-        end
+        Some(end)
     }
 
     /// How much a running job is given when it overruns for the n-th time (from zero).
@@ -236,13 +270,17 @@ impl Scheduler {
     fn put_off_overruns(&mut self, now: Timestamp) -> bool {
         let mut any = false;
         while let Some((end, _, slot)) = self.core.jobs.ends().first().copied().filter(|(end, _, _)| *end <= now) {
-            let slack = self.slack(self.core.jobs.get(slot).run.as_ref().expect("it runs").overruns);
             if !any {
                 self.core.drop_plan();
             }
+            any = true;
+            if self.core.jobs.get(slot).hold.is_some() {
+                self.core.plan_hold(slot, now);
+                continue;
+            }
+            let slack = self.slack(self.core.jobs.get(slot).run.as_ref().expect("it runs").overruns);
             self.core.jobs.get_mut(slot).run.as_mut().expect("it runs").overruns += 1;
             self.core.jobs.set_end(slot, end + slack);
-            any = true;
             if (end + slack).is_never() {
                 self.core.res.recount(&mut self.core.jobs);
             }
@@ -254,7 +292,9 @@ impl Scheduler {
     fn report_plans(&mut self, progress: &Progress, out: &mut Vec<Output>) {
         self.passes = self.passes.wrapping_add(1);
         let before = std::mem::take(&mut self.reported);
-        for (slot, start) in &progress.planned {
+        let held = self.core.jobs.holds().iter().map(|slot| (*slot, self.core.held_start(*slot, self.core.now)));
+        let held: Vec<(Slot, Timestamp)> = held.collect();
+        for (slot, start) in held.iter().chain(&progress.planned) {
             let job = self.core.jobs.get_mut(*slot);
             job.stamp = self.passes;
             if job.planned != *start {

@@ -18,6 +18,7 @@ use super::core::Core;
 use super::jobs::{Slot, Standing};
 use super::message::{Output, PassEnd};
 use super::plan::{Plan, PlanClaim};
+use super::preempt::{Preemption, Verdict};
 use super::window::Head;
 use crate::base::Timestamp;
 use crate::config::QueuePolicy;
@@ -83,6 +84,8 @@ pub(super) struct Pass<'a> {
     pub examined: usize,
     /// Positions of the jobs that have started, ascending.
     pub started: SmallVec<[usize; 16]>,
+    /// The job that preempts others: with it the run ends, and the next begins anew.
+    pub preempts: Option<(Slot, Preemption)>,
 }
 
 impl Pass<'_> {
@@ -122,6 +125,23 @@ impl Pass<'_> {
     /// Nothing that was found out holds from this instant on.
     pub(super) fn until(&mut self, at: Timestamp) {
         self.progress.first_start = self.progress.first_start.min(at);
+    }
+
+    /// Whether the first job that cannot start preempts others, which ends the run. `planned`: when it starts without.
+    pub(super) fn preempt(&mut self, slot: Slot, planned: Timestamp) -> bool {
+        if !self.core.rules.any() {
+            return false;
+        }
+        match self.core.preempt(slot, self.now, planned) {
+            Verdict::Preempt(what) => {
+                self.preempts = Some((slot, what));
+                true
+            }
+            Verdict::Not { until } => {
+                self.until(until);
+                false
+            }
+        }
     }
 
     /// fcfs: nothing may overtake a job.
@@ -169,8 +189,8 @@ impl Pass<'_> {
             if let Some(caps) = self.free_now(slot) {
                 self.start(at, slot, &caps);
                 idle = self.core.res.free.iter().sum();
-            } else if self.progress.head.is_none() {
-                self.block(slot);
+            } else if self.progress.head.is_none() && self.block(slot) {
+                return PassEnd::Done;
             }
         }
     }
@@ -225,24 +245,29 @@ impl Pass<'_> {
         }
     }
 
-    /// The first job that cannot start: reserved, or in the way, or set aside.
-    fn block(&mut self, slot: Slot) {
+    /// The first job that cannot start: it preempts others, which ends the run; or it is reserved, or in the way, or set
+    /// aside.
+    fn block(&mut self, slot: Slot) -> bool {
+        let head = if self.core.may_fit(slot) { self.core.shadow(slot, self.now) } else { None };
+        if self.preempt(slot, head.as_ref().map_or(Timestamp::NEVER, |head| head.start)) {
+            return true;
+        }
         if self.core.settings.queue_policy == QueuePolicy::Fcfs {
-            let core = &self.core;
-            if core.may_fit(slot) && core.shadow(slot, self.now).is_some() || core.would_fit(slot, self.now) {
+            if head.is_some() || self.core.would_fit(slot, self.now) {
                 self.close(slot);
             } else {
                 self.set_aside(slot);
             }
-            return;
+            return false;
         }
-        match if self.core.may_fit(slot) { self.core.shadow(slot, self.now) } else { None } {
+        match head {
             Some(head) => {
                 self.plan(slot, head.start);
                 self.progress.head = Some(head);
             }
             None => self.set_aside(slot),
         }
+        false
     }
 
     /// Notes a reservation.
@@ -294,6 +319,10 @@ impl Pass<'_> {
             } else {
                 self.core.fits(slot, self.now).map(|claim| (self.now, claim))
             };
+            let start = found.as_ref().map_or(Timestamp::NEVER, |(start, _)| *start);
+            if self.progress.reserved == 0 && start > self.now && self.preempt(slot, start) {
+                return PassEnd::Done;
+            }
             let pooled = self.core.jobs.get(slot).pooled();
             if pooled && found.as_ref().is_none_or(|(start, _)| *start > self.now) {
                 self.core.note_limit(slot, self.now);

@@ -157,6 +157,16 @@ impl Resources {
         self.holder[t.index()]
     }
 
+    /// A target counts as held by a job, whoever still is on it. The sums have to be made anew.
+    pub fn hand_over(&mut self, t: TargetId, slot: Slot) {
+        self.holder[t.index()] = slot;
+        if slot != NO_SLOT {
+            self.idle.remove(t);
+        } else if self.members.contains(t) && self.up.contains(t) {
+            self.idle.insert(t);
+        }
+    }
+
     /// How many targets of a class are to arrive that nobody holds.
     #[inline]
     pub fn arriving(&self, class: u32) -> u32 {

@@ -5,6 +5,7 @@ use super::filters::FilterId;
 use super::jobs::{Job, Slot, Standing};
 use super::message::{HelloJob, Input, JobRequest};
 use super::places::Place;
+use super::preempt::PreemptRules;
 use super::{Phase, Scheduler};
 use crate::base::{FastMap, JobId, TargetSet, Timestamp};
 use crate::config::{QueuePolicy, SchedulerSettings};
@@ -19,6 +20,8 @@ pub struct Waiting {
     pub job: JobRequest,
     /// When it is planned to start, if it is.
     pub planned: Option<Timestamp>,
+    /// Whether targets are held for it that other jobs free.
+    pub held: bool,
 }
 
 /// A running job, as a view.
@@ -36,6 +39,10 @@ pub struct Running {
     pub planned_end: Timestamp,
     /// How often its end was put off.
     pub overruns: u32,
+    /// It is being preempted: by then it was to be gone.
+    pub cut: Option<Timestamp>,
+    /// Its processes are gone.
+    pub ended: bool,
 }
 
 impl Scheduler {
@@ -48,10 +55,12 @@ impl Scheduler {
     /// wait, since a job that is not over by then changes every plan, at the first planned start, and when a window
     /// opens.
     pub fn next_wakeup(&self) -> Option<Timestamp> {
-        if self.core.jobs.order().is_empty() {
+        let held = !self.core.jobs.holds().is_empty();
+        if self.core.jobs.order().is_empty() && !held {
             return None;
         }
-        let plans = self.core.settings.queue_policy != QueuePolicy::Fcfs || self.core.res.classes.bounded();
+        let fcfs = self.core.settings.queue_policy == QueuePolicy::Fcfs;
+        let plans = !fcfs || held || self.core.res.classes.bounded();
         let end = self.core.jobs.ends().first().map(|(end, _, _)| *end).filter(|_| plans);
         let start = match &self.phase {
             Phase::Known(progress) if !progress.first_start.is_never() => Some(progress.first_start),
@@ -72,7 +81,7 @@ impl Scheduler {
 
     /// How many jobs wait.
     pub fn waiting_len(&self) -> usize {
-        self.core.jobs.waiting_len()
+        self.core.jobs.waiting_len() + self.core.jobs.holds().len()
     }
 
     /// How many jobs hold resources.
@@ -92,10 +101,24 @@ impl Scheduler {
 
     /// The waiting jobs in order.
     pub fn waiting(&self) -> impl Iterator<Item = Waiting> + '_ {
-        self.core.jobs.waiting().into_iter().map(|slot| {
+        self.core.jobs.waiting_and_held().into_iter().map(|slot| {
             let job = self.core.jobs.get(slot);
-            Waiting { job: request_of(job), planned: (!job.planned.is_never()).then_some(job.planned) }
+            let planned = (!job.planned.is_never()).then_some(job.planned);
+            Waiting { job: request_of(job), planned, held: job.hold.is_some() }
         })
+    }
+
+    /// What is held for waiting jobs that others have to give way to, with the jobs, in the order in which that began.
+    pub fn holds(&self) -> impl Iterator<Item = (JobId, TargetSet)> + '_ {
+        self.core.jobs.holds().iter().map(|slot| {
+            let job = self.core.jobs.get(*slot);
+            (job.id, job.run.as_ref().expect("a job with a hold").selection.target_set())
+        })
+    }
+
+    /// Who may be preempted, and by whom.
+    pub fn preempt_rules(&self) -> &PreemptRules {
+        &self.core.rules
     }
 
     /// The messages that make a new scheduler decide as this one does from here on (I8), given that the same is told
@@ -112,11 +135,12 @@ impl Scheduler {
                 epoch: core.epoch,
             },
             Input::Pools(core.shared.table.clone()),
+            Input::Preemption(core.rules.clone()),
             Input::Windows(core.res.windows.clone()),
         ];
         inputs.extend(self.running().into_iter().map(|run| {
-            let Running { job, selection, freed, started, overruns, .. } = run;
-            Input::Hello(Box::new(HelloJob { job, selection, freed, started, overruns }))
+            let Running { job, selection, freed, started, overruns, cut, ended, planned_end: _ } = run;
+            Input::Hello(Box::new(HelloJob { job, selection, freed, started, overruns, cut, ended }))
         }));
         inputs.extend(self.waiting().map(|w| Input::Alloc(w.job)));
         let mut places: FastMap<Slot, Place> = core.places().into_iter().collect();
@@ -128,13 +152,18 @@ impl Scheduler {
                 inputs.push(Input::Planned { job: job.id, at: reserved.start, place, pools });
             }
         }
+        for slot in core.jobs.holds() {
+            let job = core.jobs.get(*slot);
+            let targets = job.run.as_ref().expect("a job with a hold").selection.target_set();
+            inputs.push(Input::Hold { job: job.id, targets, planned: job.planned });
+        }
         if core.sweep {
             inputs.push(Input::Reconsider);
         }
         inputs
     }
 
-    /// The jobs that hold resources, by id.
+    /// The jobs that hold resources, by id; those that wait with a hold are not among them.
     pub fn running(&self) -> Vec<Running> {
         let view = |(_, job): (Slot, &Job)| {
             let run = job.run.as_ref().expect("it runs");
@@ -145,9 +174,11 @@ impl Scheduler {
                 started: run.started,
                 planned_end: run.planned_end,
                 overruns: run.overruns,
+                cut: run.cut,
+                ended: run.ended,
             }
         };
-        let mut all: Vec<Running> = self.core.jobs.running().map(view).collect();
+        let mut all: Vec<Running> = self.core.jobs.running().filter(|(_, job)| job.hold.is_none()).map(view).collect();
         all.sort_by_key(|r| r.job.id);
         all
     }
@@ -227,6 +258,7 @@ impl Scheduler {
         let slot = self.core.jobs.slot(job)?;
         let standing = self.core.jobs.get(slot).standing;
         match (&self.core.jobs.get(slot).run, standing) {
+            (_, Standing::Held) => Some(self.core.reason(slot, now)),
             (Some(_), _) => None,
             (None, Standing::Waiting) => Some(self.why_waiting(slot, now)),
             (None, _) => Some(self.core.reason(slot, now)),
@@ -253,6 +285,7 @@ impl Scheduler {
 pub(super) fn request_of(job: &Job) -> JobRequest {
     JobRequest {
         id: job.id,
+        class: job.class,
         priority: job.priority,
         submitted: job.submitted,
         limit: job.limit,

@@ -127,6 +127,13 @@ impl Core {
             Standing::NoFiniteStart => {
                 Reason::NoFiniteStart(self.shortage(slot, |core, c| core.res.finite[c as usize]))
             }
+            Standing::Held => {
+                let hold = job.hold.as_ref().expect("what stands as held has a hold");
+                let mut jobs: Vec<Slot> = hold.waits.values().copied().collect();
+                jobs.sort_unstable();
+                jobs.dedup();
+                Reason::Preempting { jobs: jobs.len() as u64, at: self.held_start(slot, now) }
+            }
             Standing::ExceedsWindow => {
                 let longest = self.longest_window(slot, now).unwrap_or(Duration::INFINITE);
                 Reason::ExceedsWindow { limit: job.limit, longest }

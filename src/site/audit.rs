@@ -22,6 +22,7 @@ pub fn audit(site: &Site) -> Vec<Violation> {
     jobs_have_one_place(site, &mut found);
     schedulers_agree(site, &mut found);
     user_limits(site, &mut found);
+    preemption_is_as_said(site, &mut found);
     found
 }
 
@@ -163,6 +164,42 @@ fn conservation(site: &Site, found: &mut Vec<Violation>) {
     }
     if inventory != site.graph.targets() {
         push(found, Invariant::I5, format!("the graph has {}, the inventory is {inventory}", site.graph.targets()));
+    }
+}
+
+/// I4 and I9: who is being preempted runs; what is held for a job is held in its scheduler, for it alone, and nobody is on
+/// it who does not give way.
+fn preemption_is_as_said(site: &Site, found: &mut Vec<Violation>) {
+    for job in site.preemptions.victims.keys() {
+        let slot = site.jobs.slot(*job);
+        let runs = slot.map(|slot| site.jobs.job(slot)).filter(|j| j.state == JobState::Running);
+        if runs.is_none_or(|j| site.jobs.holding(j.holding).cut.is_none()) {
+            push(found, Invariant::I4, format!("job {job} is being preempted, but does not run or is not known to be"));
+        }
+    }
+    let mut told: Vec<(JobId, TargetSet)> = Vec::new();
+    for scheduler in site.queues.iter().filter_map(|q| q.scheduler.as_ref()) {
+        told.extend(scheduler.holds());
+    }
+    told.sort_by_key(|(job, _)| *job);
+    if !told.iter().map(|(job, targets)| (job, targets)).eq(&site.preemptions.holds) {
+        let text = format!("the schedulers hold {told:?} for jobs, on record {:?}", site.preemptions.holds);
+        push(found, Invariant::I9, text);
+    }
+    let mut seen = TargetSet::new();
+    for (job, targets) in &site.preemptions.holds {
+        if !site.job(*job).is_some_and(|j| j.in_scheduler) || !seen.is_disjoint(targets) {
+            push(found, Invariant::I9, format!("targets {targets} are held for job {job}, which is no good"));
+        }
+        seen |= targets;
+        for target in targets.iter() {
+            let stays = site.ledger.holders(target).into_iter().find(|h| site.jobs.holding(*h).cut.is_none());
+            if let Some(holding) = stays {
+                let other = site.jobs.holding(holding).name;
+                let text = format!("target {target} is held for job {job}, and job {other} on it does not give way");
+                push(found, Invariant::I9, text);
+            }
+        }
     }
 }
 

@@ -91,6 +91,7 @@ impl Site {
         }
         let Resolved { request, virtual_release, virtual_start } = self.resolve(&switch)?;
         if let Some(old) = self.planned_switches.remove(&name) {
+            self.preemptions.plans.remove(&name);
             self.coordinator.cancel_plan(old.plan);
         }
         let plan = self.coordinator.plan_switch(at, request);
@@ -105,6 +106,7 @@ impl Site {
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             return Err(EventError::UnknownPlan { name: name.to_owned(), known });
         };
+        self.preemptions.plans.remove(name);
         self.coordinator.cancel_plan(old.plan);
         self.unsettled = true;
         Ok(())
@@ -132,7 +134,12 @@ impl Site {
             };
             self.note_switch(now, switch, Some(&name), &resolved);
             self.switched(now, &resolved, &format!("planned switch {name}"), effects);
+            if self.preemptions.plans.contains(&name) {
+                let to: Vec<_> = resolved.request.start.iter().map(|(queue, _)| *queue).collect();
+                self.mark(&to, &resolved.request.release);
+            }
         }
+        self.preemptions.plans.remove(&name);
         effects.push(Effect::PlanDue { name, refused: done.err() });
     }
 

@@ -43,6 +43,13 @@ impl Site {
             }
             let answers = self.pass_of_copy(queue, &mut copy, now);
             let started: Vec<JobId> = answers.iter().filter_map(granted).collect();
+            if let Some(Output::Preempt { job, victims, .. }) =
+                answers.iter().find(|answer| matches!(answer, Output::Preempt { .. }))
+            {
+                let text = format!("queue {} is done, but another pass preempts {victims:?} for {job}", queue.name);
+                found.push(Violation::new(Invariant::I10, text));
+                continue;
+            }
             if !started.is_empty() {
                 let text = format!("queue {} is done, but another pass starts jobs {started:?}", queue.name);
                 found.push(Violation::new(Invariant::I10, text));
@@ -75,7 +82,8 @@ impl Site {
             let why = scheduler.explain(w.job.id, now);
             matches!(why, Some(Reason::NoFiniteStart(_) | Reason::ExceedsWindow { .. }))
         };
-        let first = scheduler.waiting().find(|w| !aside(w))?;
+        // Who waits for others to give way starts where they do.
+        let first = scheduler.waiting().find(|w| !w.held && !aside(w))?;
         let Shape::Whole { nodes, at_least, .. } = &first.job.request.shape else { return None };
         if !first.job.request.shared.is_empty() {
             return None;
@@ -89,6 +97,7 @@ impl Site {
             queue.members.contains(*t)
                 && self.ledger.is_up(*t, queue.id)
                 && !self.ledger.is_held(*t)
+                && !self.preemptions.holds.values().any(|held| held.contains(*t))
                 && (size.cores >= at_least.cores && size.gpus >= at_least.gpus)
                 && allowed.as_ref().is_none_or(|a| a.contains(*t))
         };
@@ -199,6 +208,8 @@ impl Site {
             Input::Up { .. }
             | Input::Free { .. }
             | Input::Planned { .. }
+            | Input::Ended(_)
+            | Input::Hold { .. }
             | Input::Reconsider
             | Input::Pass { .. }
             | Input::Resume { .. } => false,
@@ -212,6 +223,9 @@ impl Site {
             | Input::Windows(_)
             | Input::Pools(_)
             | Input::Policy(_)
+            | Input::Preemption(_)
+            | Input::Preempt { .. }
+            | Input::Rename { .. }
             | Input::Expiration { .. }
             | Input::Prioritize(_) => true,
         };
@@ -240,7 +254,7 @@ impl Site {
             let place = waiting.iter().position(|w| w.job.id == job).map_or(waiting.len(), |n| n + 1);
             let mut alone = scheduler.clone();
             let mut answers = Vec::new();
-            for waiting in &waiting[place..] {
+            for waiting in waiting[place..].iter().filter(|w| !w.held) {
                 alone.handle(now, Input::Cancel(waiting.job.id), &mut answers);
             }
             let again = self.after_pass(queue, alone, now).into_iter().find(|(id, _)| *id == job).map(|(_, at)| at);

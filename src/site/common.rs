@@ -7,6 +7,7 @@
 //! Invariant: each scheduler knows every holding on targets that its queue covers (checked by the audit).
 
 use super::event::Effect;
+use super::job::HoldingKind;
 use super::state::Site;
 use super::step::ScheduleEnd;
 use crate::base::{JobId, QueueId, Timestamp};
@@ -106,6 +107,8 @@ impl Site {
         let hello = HelloJob {
             job: JobRequest {
                 id: holding.name,
+                // No rule of preemption speaks of jobs of another scheduler.
+                class: job.queue,
                 priority: job.priority,
                 submitted: job.submitted,
                 limit: holding.limit,
@@ -115,6 +118,8 @@ impl Site {
             freed: holding.freed.clone(),
             started: holding.started,
             overruns,
+            cut: holding.cut,
+            ended: holding.kind != HoldingKind::Running,
         };
         self.tell(now, queue, Input::Hello(Box::new(hello)), effects);
     }

@@ -140,6 +140,9 @@ pub enum EventError {
     /// A switch cannot be undone.
     #[error(transparent)]
     Undo(#[from] UndoError),
+    /// Something by which no target leaves, so that no job can give way for it.
+    #[error("jobs give way only for a start, a stop with release or a switch: by this nothing leaves")]
+    NothingLeaves,
     /// Targets that are not in the inventory.
     #[error("targets {unknown} are not in the inventory, which has {known}")]
     UnknownTargets {

@@ -3,8 +3,9 @@
 //! Events are facts and commands with a time; effects are what a driver has to carry out or may report. The sequence of
 //! events decides everything (I7). Names stand here, not ids: events are journaled and written by people.
 
+use super::preempt::PreemptedFor;
 use crate::base::{Duration, Epoch, JobId, Priority, TargetSet, Timestamp};
-use crate::config::{Config, QueueConfig};
+use crate::config::{Config, Preempted, QueueConfig};
 use crate::coordinator::LoanEnd;
 use crate::matcher::{Freed, Reason, Request, Selection};
 use serde::{Deserialize, Serialize};
@@ -191,6 +192,8 @@ pub enum Event {
         /// What.
         switch: SwitchSpec,
     },
+    /// A start, a stop with release, a switch or a planned one; preemptible jobs that hold what leaves for it give way.
+    Preempting(Box<Event>),
     /// A planned switch is withdrawn.
     CancelPlanned {
         /// By its name.
@@ -306,6 +309,23 @@ pub enum Effect {
     },
     /// A job that did not run was cancelled.
     Cancelled {
+        /// Which job.
+        job: JobId,
+    },
+    /// A running job is preempted: it is to be told now (a signal), so that it can end by itself; [`Effect::Kill`] follows
+    /// when its grace is over. [`Event::End`] and [`Event::Free`] follow from the driver.
+    Preempt {
+        /// Which job.
+        job: JobId,
+        /// What for.
+        by: PreemptedFor,
+        /// When it is killed if it is still there.
+        kill_at: Timestamp,
+        /// What becomes of it then.
+        then: Preempted,
+    },
+    /// A preempted job that was told to have ended, other than completed, waits again.
+    Requeued {
         /// Which job.
         job: JobId,
     },

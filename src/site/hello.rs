@@ -145,6 +145,7 @@ impl Site {
         let job = self.jobs.job(slot);
         let request = JobRequest {
             id: found.id,
+            class: job.queue,
             priority: self.order_priority(job),
             submitted: job.in_order_from(),
             limit: found.limit,
@@ -162,13 +163,14 @@ impl Site {
             started: found.started,
             limit: found.limit,
             quarantined: placed.is_err(),
+            cut: None,
         });
         self.queue_mut(home).holdings += 1;
         self.set_state(slot, JobState::Running);
         if placed.is_ok() {
             self.pools.hold(index, &found.selection, found.started, found.started + found.limit);
             let (selection, started) = (found.selection, found.started);
-            let hello = HelloJob { job: request, selection, freed, started, overruns: 0 };
+            let hello = HelloJob { job: request, selection, freed, started, overruns: 0, cut: None, ended: false };
             self.tell(now, home, Input::Hello(Box::new(hello)), effects);
         }
         for target in known {
@@ -184,6 +186,7 @@ impl Site {
     pub(super) fn hello_done(&mut self, now: Timestamp, effects: &mut Vec<Effect>) -> Result<(), EventError> {
         if std::mem::replace(&mut self.recovering, false) {
             self.coordinator.end_recovery();
+            self.repeat_signals(effects);
             self.unsettled = true;
             self.settle(now, effects);
         }

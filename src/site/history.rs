@@ -3,6 +3,7 @@
 //! Decides what is kept: the first note, and the last ones. Nothing depends on it but who asks.
 
 use super::job::Why;
+use super::preempt::PreemptedFor;
 use crate::base::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -29,6 +30,11 @@ pub enum Note {
     },
     /// It ran, and has to wait again.
     Requeued,
+    /// It runs, and has to give way.
+    Preempted {
+        /// What for.
+        by: PreemptedFor,
+    },
 }
 
 /// All that was said about a job, oldest first. Copies share it, since a forecast copies all jobs.

@@ -204,12 +204,15 @@ pub(super) struct Holding {
     pub limit: Duration,
     /// Found where it cannot be: in the ledger beside others, in no scheduler.
     pub quarantined: bool,
+    /// Its job is being preempted, or was: by then it was to be gone, by its scheduler.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Timestamp>,
 }
 
 impl Holding {
     /// The end by the limit; never if there is none.
     pub fn planned_end(&self) -> Timestamp {
-        self.started + self.limit
+        self.cut.unwrap_or(self.started + self.limit)
     }
 }
 

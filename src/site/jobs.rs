@@ -13,8 +13,9 @@ use super::shares::is_parked;
 use super::state::Site;
 use super::violation::{Invariant, Violation};
 use crate::base::{Duration, JobId, Priority, QueueId, TargetSet, Timestamp};
+use crate::config::Preempted;
 use crate::matcher::Freed;
-use crate::scheduler::{HelloJob, Input, JobRequest};
+use crate::scheduler::{Input, JobRequest};
 
 impl Site {
     pub(super) fn submit(
@@ -121,7 +122,14 @@ impl Site {
         let request = self.confine(queue, request);
         let job = self.jobs.job(slot);
         let (home, priority) = (job.home, self.order_priority(job));
-        let alloc = JobRequest { id: job.id, priority, submitted: job.in_order_from(), limit: job.limit, request };
+        let alloc = JobRequest {
+            id: job.id,
+            class: queue,
+            priority,
+            submitted: job.in_order_from(),
+            limit: job.limit,
+            request,
+        };
         self.note_share(slot);
         self.queue_mut(home).waiting += 1;
         self.tell(now, home, Input::Alloc(alloc), effects);
@@ -134,6 +142,7 @@ impl Site {
         if std::mem::replace(&mut job.in_scheduler, false) {
             let (id, home) = (job.id, job.home);
             self.note_share(slot);
+            self.preemptions.holds.remove(&id);
             self.queue_mut(home).waiting -= 1;
             self.tell(now, home, Input::Cancel(id), effects);
         }
@@ -157,7 +166,14 @@ impl Site {
                 self.jobs.job_mut(slot).ended = now;
                 effects.push(Effect::Cancelled { job: id });
             }
-            JobState::Running => effects.push(Effect::Kill { job: id }),
+            JobState::Running => {
+                // Who is being preempted does not come back.
+                self.preemptions.cancelled.insert(id);
+                if let Some(victim) = self.preemptions.victims.get_mut(&id) {
+                    victim.then = Preempted::Cancel;
+                }
+                effects.push(Effect::Kill { job: id });
+            }
             JobState::Ended(_) | JobState::Denied | JobState::Cancelled => {
                 return Err(self.misplaced(slot, "pending, held or running"));
             }
@@ -288,16 +304,31 @@ impl Site {
         effects.push(Effect::Held { job: job.id, reason });
     }
 
-    pub(super) fn end(&mut self, now: Timestamp, id: JobId, outcome: Outcome) -> Result<(), EventError> {
+    pub(super) fn end(
+        &mut self,
+        now: Timestamp,
+        id: JobId,
+        outcome: Outcome,
+        effects: &mut Vec<Effect>,
+    ) -> Result<(), EventError> {
         let slot = self.known(id)?;
-        let job = self.jobs.job_mut(slot);
-        if job.state != JobState::Running {
+        if self.jobs.job(slot).state != JobState::Running {
             return Err(self.misplaced(slot, "running"));
         }
+        self.preemptions.cancelled.remove(&id);
+        let victim = self.preemptions.victims.remove(&id);
+        if victim.is_some_and(|victim| victim.then == Preempted::Requeue) && outcome != Outcome::Completed {
+            effects.push(Effect::Requeued { job: id });
+            return self.requeue(now, id, effects);
+        }
+        let job = self.jobs.job_mut(slot);
         job.ended = now;
         let held = job.holding;
         if held != NO_HOLDING {
-            self.jobs.holding_mut(held).kind = HoldingKind::Ended;
+            let holding = self.jobs.holding_mut(held);
+            holding.kind = HoldingKind::Ended;
+            let (name, queue) = (holding.name, holding.queue);
+            self.tell(now, queue, Input::Ended(name), effects);
         }
         self.set_state(slot, JobState::Ended(outcome));
         Ok(())
@@ -309,6 +340,9 @@ impl Site {
         if job.state != JobState::Running {
             return Err(self.misplaced(slot, "running"));
         }
+        self.preemptions.victims.remove(&id);
+        self.preemptions.cancelled.remove(&id);
+        let job = self.jobs.job_mut(slot);
         job.requeues += 1;
         job.why = Why::Nothing;
         job.history.add(now, Note::Requeued);
@@ -329,30 +363,17 @@ impl Site {
     }
 
     /// Parts a job from its holding: the scheduler goes on with the holding under a name of its own, so that the job
-    /// can be pending beside it. No pass comes between the release and the new report, so nothing is free meanwhile.
+    /// can be pending beside it.
     fn rename_holding(&mut self, now: Timestamp, slot: u32, effects: &mut Vec<Effect>) {
-        let job = self.jobs.job(slot);
-        let (id, priority, submitted) = (job.id, self.order_priority(job), job.in_order_from());
+        let id = self.jobs.job(slot).id;
         let index = self.jobs.part(slot);
         let holding = self.jobs.holding(index);
-        if holding.quarantined {
-            return;
+        if !holding.quarantined {
+            let (queue, name) = (holding.queue, holding.name);
+            let rename = Input::Rename { job: id, name };
+            self.tell_others(now, queue, &rename, effects);
+            self.tell(now, queue, rename, effects);
         }
-        let request = holding.request.clone();
-        let overruns = self.overruns(holding.queue, id);
-        let hello = HelloJob {
-            job: JobRequest { id: holding.name, priority, submitted, limit: holding.limit, request },
-            selection: holding.selection.clone(),
-            freed: holding.freed.clone(),
-            started: holding.started,
-            overruns,
-        };
-        let queue = holding.queue;
-        let free = Input::Free { job: id, freed: Freed::Rest, last: true };
-        self.tell_others(now, queue, &free, effects);
-        self.tell(now, queue, free, effects);
-        self.tell(now, queue, Input::Hello(Box::new(hello)), effects);
-        self.introduce(now, index, overruns, effects);
     }
 
     pub(super) fn free(

@@ -21,11 +21,13 @@ mod calendar;
 mod nodes;
 mod timetable;
 mod undo;
+mod vacate;
 
 mod common;
 mod confine;
 mod lending;
 mod pools;
+mod preempt;
 mod step;
 mod view;
 
@@ -59,6 +61,7 @@ pub use job::{Counts, Job, JobState, Why};
 pub use nodes::Drained;
 pub use observer::Observer;
 pub use plan::{Drain, Move, Preview, StartChange};
+pub use preempt::{PreemptedFor, Victim};
 pub use queue::Places;
 pub use shares::{Counted, HeldBack};
 pub use snapshot::{RestoreError, SNAPSHOT_VERSION, Snapshot};

@@ -11,6 +11,7 @@ use super::job::{Counts, JobState};
 use super::state::{Site, size_of};
 use super::violation::{Invariant, Violation};
 use crate::base::{Epoch, FastMap, JobId, TargetId, TargetSet};
+use crate::config::Preempted;
 use crate::graph::Graph;
 use crate::matcher::{Extent, Freed, Selection, Units};
 use std::sync::Arc;
@@ -31,6 +32,8 @@ struct Run {
 struct Entry {
     state: JobState,
     cancelled: bool,
+    /// Told to give way, and what becomes of it then.
+    preempted: Option<Preempted>,
     runs: Vec<Run>,
 }
 
@@ -92,6 +95,7 @@ impl Observer {
                     entry.cancelled = true;
                 }
             }
+            Event::End { job, .. } if effects.contains(&Effect::Requeued { job: *job }) => self.put_back(*job, event),
             Event::End { job, outcome } => self.ended(*job, *outcome),
             Event::Requeue { job } => self.requeued(*job),
             Event::Free { job, freed } => self.freed(*job, freed),
@@ -106,7 +110,7 @@ impl Observer {
         if effects.contains(&taken) {
             return;
         }
-        let entry = Entry { state: JobState::Pending, cancelled: false, runs: Vec::new() };
+        let entry = Entry { state: JobState::Pending, cancelled: false, preempted: None, runs: Vec::new() };
         if self.jobs.insert(submission.id, entry).is_some() {
             self.wrong(Invariant::I6, format!("job {} was accepted twice", submission.id));
             return;
@@ -129,9 +133,22 @@ impl Observer {
 
     fn ended(&mut self, job: JobId, outcome: Outcome) {
         self.set(job, JobState::Ended(outcome), &[JobState::Running]);
-        if let Some(run) = self.jobs.get_mut(&job).and_then(|e| e.runs.iter_mut().find(|r| r.running)) {
-            run.running = false;
+        if let Some(entry) = self.jobs.get_mut(&job) {
+            let put_back = entry.preempted.take() == Some(Preempted::Requeue) && !entry.cancelled;
+            entry.runs.iter_mut().for_each(|r| r.running = false);
+            if put_back && outcome != Outcome::Completed {
+                self.wrong(Invariant::I6, format!("job {job} was to wait again, but is over"));
+            }
         }
+    }
+
+    /// The end of a preempted job that makes it wait again.
+    fn put_back(&mut self, job: JobId, event: &Event) {
+        let to_wait = self.jobs.get(&job).is_some_and(|e| e.preempted == Some(Preempted::Requeue) && !e.cancelled);
+        if !to_wait || matches!(event, Event::End { outcome: Outcome::Completed, .. }) {
+            self.wrong(Invariant::I6, format!("job {job} waits again, though it is over"));
+        }
+        self.requeued(job);
     }
 
     fn requeued(&mut self, job: JobId) {
@@ -139,7 +156,7 @@ impl Observer {
         self.set(job, JobState::Pending, &[JobState::Running]);
         if let Some(entry) = self.jobs.get_mut(&job) {
             entry.runs.iter_mut().for_each(|r| r.running = false);
-            entry.cancelled = false;
+            (entry.cancelled, entry.preempted) = (false, None);
         }
     }
 
@@ -179,7 +196,7 @@ impl Observer {
         self.jobs.entry(found.id).or_insert_with(|| {
             counts.submitted += 1;
             counts.pending += 1;
-            Entry { state: JobState::Pending, cancelled: false, runs: Vec::new() }
+            Entry { state: JobState::Pending, cancelled: false, preempted: None, runs: Vec::new() }
         });
         self.set(found.id, JobState::Running, &[JobState::Pending, JobState::Held]);
         let quarantined = effects.iter().any(|e| matches!(e, Effect::Quarantined { job, .. } if *job == found.id));
@@ -234,11 +251,15 @@ impl Observer {
                 Effect::Cancelled { job } => self.set(*job, JobState::Cancelled, &waiting),
                 Effect::Held { job, .. } => self.set(*job, JobState::Held, &waiting),
                 Effect::Kill { job } => {
-                    let asked = self.jobs.get(job).is_some_and(|e| e.cancelled && e.state == JobState::Running);
-                    if !asked {
+                    let asked = |e: &Entry| (e.cancelled || e.preempted.is_some()) && e.state == JobState::Running;
+                    if !self.jobs.get(job).is_some_and(asked) {
                         self.wrong(Invariant::I4, format!("job {job} is killed, which nobody asked for"));
                     }
                 }
+                Effect::Preempt { job, then, .. } => match self.jobs.get_mut(job) {
+                    Some(entry) if entry.state == JobState::Running => entry.preempted = Some(*then),
+                    Some(_) | None => self.wrong(Invariant::I4, format!("job {job} is preempted, but does not run")),
+                },
                 Effect::Up { queue, targets, epoch } => {
                     self.stamped(targets, *epoch);
                     self.up(queue, targets);
@@ -263,7 +284,9 @@ impl Observer {
                         self.wrong(Invariant::I5, format!("targets {busy:?} join or leave while they are held"));
                     }
                 }
-                Effect::Quarantined { .. }
+                // It is in the event that the job was put back by.
+                Effect::Requeued { .. }
+                | Effect::Quarantined { .. }
                 | Effect::Annotated { .. }
                 | Effect::PlannedStart { .. }
                 | Effect::DonationStarted { .. }

@@ -61,6 +61,7 @@ impl Site {
         self.acquire(now, id, effects);
         self.meet_holdings(now, id, effects);
         self.renew_confines(now, id, effects);
+        self.tell_preempt_rules(now, self.home(id), effects);
         self.calendar_has_new();
         (self.unsettled, self.windows_stale) = (true, true);
         effects.push(Effect::QueueChanged { queue: name, what: "created", detail: String::new() });
@@ -179,6 +180,7 @@ impl Site {
             self.set_members(now, id, members, effects);
         }
         self.renew_confines(now, id, effects);
+        self.tell_preempt_rules(now, self.home(id), effects);
         effects.push(Effect::QueueChanged { queue: name, what: "changed", detail: String::new() });
         Ok(())
     }
@@ -231,6 +233,7 @@ impl Site {
         let name = queue.name.clone();
         self.calendar_without(id);
         self.names.remove(&name);
+        self.tell_preempt_rules(now, self.home(id), effects);
         effects.push(Effect::QueueChanged { queue: name, what: "removed", detail: String::new() });
         Ok(())
     }
@@ -282,6 +285,7 @@ impl Site {
             return Ok(());
         }
         let started = self.coordinator.start(now, id, &start_options(mode))?;
+        self.unmark(id);
         self.unsettled = true;
         self.sync_started();
         self.queue_mut(id).stop_reason.clear();
@@ -303,6 +307,7 @@ impl Site {
         effects: &mut Vec<Effect>,
     ) -> Result<(), EventError> {
         let id = self.queue_id(name)?;
+        self.unmark(id);
         if self.queue(id).parent.is_some() {
             self.virtual_stop(now, id, effects);
         } else {
@@ -332,6 +337,8 @@ impl Site {
     pub(super) fn switched(&mut self, now: Timestamp, done: &Resolved, why: &str, effects: &mut Vec<Effect>) {
         self.unsettled = true;
         self.sync_started();
+        let named = done.request.start.iter().map(|(id, _)| id).chain(&done.request.release);
+        named.for_each(|id| self.unmark(*id));
         for id in &done.virtual_release {
             self.virtual_stop(now, *id, effects);
         }

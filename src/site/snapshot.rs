@@ -10,9 +10,10 @@
 
 use super::calendar::{PlannedDrain, PlannedSwitch};
 use super::event::Effect;
-use super::job::{Counts, Holding, Job, JobTable};
+use super::job::{Counts, Holding, HoldingKind, Job, JobTable};
 use super::lending::Lent;
 use super::nodes::Drained;
+use super::preempt::Preemptions;
 use super::queue::{Places, Queue};
 use super::rules::Rules;
 use super::state::{Site, SiteOptions};
@@ -65,6 +66,7 @@ pub struct Snapshot {
     timetable: Timetable,
     #[serde(default)]
     lent: Lent,
+    preemptions: Preemptions,
     violations: Vec<Violation>,
     checked: u64,
 }
@@ -162,6 +164,7 @@ impl Site {
             done_switches: self.done_switches.clone(),
             timetable: self.timetable.clone(),
             lent: self.lent.clone(),
+            preemptions: self.preemptions.clone(),
             violations: self.violations.clone(),
             checked: self.checked,
         }
@@ -223,6 +226,7 @@ impl Site {
         site.done_switches = snapshot.done_switches;
         site.timetable = snapshot.timetable;
         site.lent = snapshot.lent;
+        site.preemptions = snapshot.preemptions;
         site.violations = snapshot.violations;
         site.checked = snapshot.checked;
         site.recovering = true;
@@ -242,6 +246,7 @@ impl Site {
         for Promise { queue, job, at, place, pools } in snapshot.promises {
             site.tell(now, queue, Input::Planned { job, at, place, pools }, effects);
         }
+        site.repeat_holds(now, effects);
         for (queue, spans) in snapshot.pool_plans {
             site.pools.plan(queue, spans);
         }
@@ -262,9 +267,18 @@ impl Site {
             let settings = &self.queue(home).config.policy.scheduler;
             if settings.queue_policy != QueuePolicy::ConservativeCompress {
                 self.tell(now, home, Input::Planned { job: id, at, place: Vec::new(), pools: Vec::new() }, effects);
-            } else if !promises.iter().any(|p| p.job == id) {
+            } else if !promises.iter().any(|p| p.job == id) && !self.preemptions.holds.contains_key(&id) {
                 self.jobs.job_mut(slot).planned = Timestamp::NEVER;
             }
+        }
+    }
+
+    /// Tells the schedulers what is held for which jobs.
+    fn repeat_holds(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        for (job, targets) in self.preemptions.holds.clone() {
+            let Some(slot) = self.jobs.slot(job) else { continue };
+            let (home, planned) = (self.jobs.job(slot).home, self.jobs.job(slot).planned);
+            self.tell(now, home, Input::Hold { job, targets, planned }, effects);
         }
     }
 
@@ -309,6 +323,7 @@ impl Site {
         self.acquire(now, id, effects);
         let windows = self.queue(id).windows.clone();
         self.tell(now, id, Input::Windows(windows), effects);
+        self.tell_preempt_rules(now, self.home(id), effects);
         Ok(())
     }
 
@@ -364,6 +379,7 @@ impl Site {
             let hello = HelloJob {
                 job: JobRequest {
                     id: holding.name,
+                    class: job.queue,
                     priority: self.order_priority(job),
                     submitted: job.in_order_from(),
                     limit: holding.limit,
@@ -373,6 +389,8 @@ impl Site {
                 freed: holding.freed.clone(),
                 started: holding.started,
                 overruns: *overruns,
+                cut: holding.cut,
+                ended: holding.kind != HoldingKind::Running,
             };
             self.tell(now, holding.queue, Input::Hello(Box::new(hello)), effects);
             self.introduce(now, index, *overruns, effects);

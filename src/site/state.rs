@@ -11,6 +11,7 @@ use super::ledger::{Ledger, Size};
 use super::lending::Lent;
 use super::nodes::Drained;
 use super::pools::Pools;
+use super::preempt::Preemptions;
 use super::queue::Queue;
 use super::shares::Shares;
 use super::timetable::Timetable;
@@ -63,6 +64,7 @@ pub struct Site {
     pub(super) pools: Pools,
     pub(super) jobs: JobTable,
     pub(super) shares: Shares,
+    pub(super) preemptions: Preemptions,
     /// Targets that answer, drained or not.
     pub(super) answering: TargetSet,
     pub(super) drained: BTreeMap<TargetId, Drained>,
@@ -152,6 +154,7 @@ impl Site {
             pools: Pools::new(pools),
             jobs: JobTable::default(),
             shares: Shares::default(),
+            preemptions: Preemptions::default(),
             answering: TargetSet::new(),
             drained: BTreeMap::new(),
             planned_drains: Vec::new(),
@@ -200,7 +203,7 @@ impl Site {
             Event::Prioritize { jobs } => self.prioritize(now, &jobs, effects),
             Event::Relimit { job, limit } => self.relimit(now, job, limit, effects),
             Event::MoveJob { job, queue } => self.move_job(now, job, &queue, effects),
-            Event::End { job, outcome } => self.end(now, job, outcome),
+            Event::End { job, outcome } => self.end(now, job, outcome, effects),
             Event::Requeue { job } => self.requeue(now, job, effects),
             Event::Free { job, freed } => self.free(now, job, freed, effects),
             Event::QueueCreate { config } => self.queue_create(now, *config, effects),
@@ -213,6 +216,7 @@ impl Site {
             Event::QueueStop { queue, release, reason } => self.queue_stop(now, &queue, release, reason, effects),
             Event::Switch(switch) => self.switch(now, &switch, effects),
             Event::Planned { at, name, switch } => self.plan(now, at, name, switch),
+            Event::Preempting(event) => self.preempting(now, *event, effects),
             Event::CancelPlanned { name } => self.cancel_plan(&name),
             Event::Recall { targets } => self.recall(now, &targets),
             Event::Abort { plan } => self.abort(now, plan.as_deref(), effects),

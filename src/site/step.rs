@@ -83,6 +83,7 @@ impl Site {
             }
         }
         self.settle(now, effects);
+        self.kill_due(now, effects);
         self.review_shares(now, effects);
         self.look_at_loans(now);
         self.loans_at = self.loans_wakeup(now);
@@ -111,7 +112,7 @@ impl Site {
         }
         let settled = self.shares.is_settled();
         let mut next = if self.unsettled || !settled { now } else { self.settle_at.min(self.loans_at) };
-        next = next.min(self.pool_wakeup().unwrap_or(next));
+        next = next.min(self.pool_wakeup().unwrap_or(next)).min(self.preemptions.next_kill());
         for queue in &self.queues {
             if let Some(scheduler) = queue.scheduler.as_ref().filter(|_| queue.started) {
                 if scheduler.needs_pass(now) {
@@ -234,6 +235,8 @@ impl Site {
             Output::DownAck { targets, epoch } => {
                 self.unsettled |= self.coordinator.acknowledge(queue, &targets, epoch);
             }
+            Output::Preempt { job, targets, victims } => self.preempts(now, queue, job, targets, victims, effects),
+            Output::HoldEnded { job } => self.hold_ended(queue, job),
             Output::PoolPlans { spans } => self.pools.plan(queue, spans),
             Output::PassEnded { end, examined } => self.queue_mut(queue).pass = Some((end, examined)),
         }
@@ -292,6 +295,14 @@ impl Site {
             self.refuse_grant(now, queue, id, violation, effects);
             return self.hold(now, slot, text, effects);
         }
+        if !self.preemptions.holds.is_empty() {
+            let other = self.preemptions.held_for_other(id, &selection.target_set());
+            if let Some(other) = other {
+                let text = format!("job {id} starts on targets that are held for job {other}");
+                self.violations.push(Violation::new(Invariant::I9, text));
+            }
+            self.preemptions.holds.remove(&id);
+        }
         let job = self.jobs.job_mut(slot);
         let Some(request) = job.request.clone() else { return };
         let (limit, name) = (job.limit, job.queue);
@@ -313,6 +324,7 @@ impl Site {
             started: now,
             limit,
             quarantined: false,
+            cut: None,
         });
         if self.options.check_ledger {
             let found = self.check_start_on_loan(now, self.jobs.holding(index));
@@ -362,6 +374,7 @@ impl Site {
             }
         }
         self.sync_started();
+        self.vacate_leaving(now, effects);
         self.drop_pool_plans(now, effects);
         self.ledger.watch(self.coordinator.watched_targets());
         self.tell_windows(now, effects);
@@ -369,7 +382,8 @@ impl Site {
         self.boundary =
             self.queues.iter().filter_map(|q| q.windows.next_boundary(now)).min().unwrap_or(Timestamp::NEVER);
         let next = self.coordinator.next_wakeup(now).into_iter().chain(drains).min();
-        self.settle_at = next.unwrap_or(Timestamp::NEVER).min(self.boundary).min(self.timetable.again());
+        self.settle_at =
+            next.unwrap_or(Timestamp::NEVER).min(self.boundary).min(self.timetable.again()).min(self.preemptions.again);
     }
 
     pub(super) fn carry_out(&mut self, now: Timestamp, order: Order, effects: &mut Vec<Effect>) {

@@ -63,7 +63,7 @@ pub struct QueueView {
 pub struct HolderView {
     /// The job, as it was submitted.
     pub job: JobId,
-    /// What is going on: `running`, `housekeeping` after its end, or `requeued`.
+    /// What is going on: `running`, `giving way` while it is being preempted, `housekeeping` after its end, or `requeued`.
     pub what: &'static str,
     /// Which of the targets in question it holds.
     pub targets: TargetSet,
@@ -259,6 +259,7 @@ impl Site {
         HolderView {
             job: self.jobs.job(holding.slot).id,
             what: match holding.kind {
+                HoldingKind::Running if holding.cut.is_some() => "giving way",
                 HoldingKind::Running => "running",
                 HoldingKind::Ended => "housekeeping",
                 HoldingKind::Requeued => "requeued",

@@ -5,7 +5,7 @@
 pub mod pools;
 
 use pools::World;
-use sluice::base::{Duration, Epoch, JobId, Priority, TargetId, TargetSet, Timestamp, Windows};
+use sluice::base::{Duration, Epoch, JobId, Priority, QueueId, TargetId, TargetSet, Timestamp, Windows};
 use sluice::config::SchedulerSettings;
 use sluice::formats::constraint::{Constraint, PropertyTerm};
 use sluice::formats::count::Count;
@@ -13,7 +13,7 @@ use sluice::formats::r::R;
 use sluice::graph::{Graph, Properties};
 use sluice::matcher::{Amount, Extent, Freed, PoolNeeds, Request, Selection, Shape};
 use sluice::planner::PoolTable;
-use sluice::scheduler::{Input, JobRequest, Output, PassEnd, Scheduler};
+use sluice::scheduler::{Input, JobRequest, Output, PassEnd, PreemptRules, Scheduler};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -98,6 +98,10 @@ pub struct Known {
     pub held: BTreeMap<TargetId, Extent>,
     pub started: Option<Timestamp>,
     pub selection: Option<Arc<Selection>>,
+    /// It is being preempted, and was to be gone by then.
+    pub cut: Option<Timestamp>,
+    /// Its processes are gone.
+    pub ended: bool,
 }
 
 /// The world as told.
@@ -110,6 +114,10 @@ pub struct Ledger {
     pub windows: Arc<Windows>,
     pub settings: SchedulerSettings,
     pub jobs: BTreeMap<JobId, Known>,
+    /// Who may be preempted, and by whom.
+    pub rules: Arc<PreemptRules>,
+    /// What is held for waiting jobs that others give way to.
+    pub holds: BTreeMap<JobId, TargetSet>,
     /// The shared pools, and who beside the scheduler has what of them.
     pub pools: World,
 }
@@ -129,6 +137,13 @@ impl Ledger {
         let job = self.jobs.get(&id).unwrap_or_else(|| panic!("alloc of {id}, which does not wait"));
         assert!(job.started.is_none(), "job {id} is granted twice");
         let end = now + job.request.limit + self.settings.release_margin;
+        for (other, held) in self.holds.iter().filter(|(other, _)| **other != id) {
+            let taken = selection.targets().find(|t| held.contains(*t));
+            assert_eq!(taken, None, "I9: {id} gets what is held for {other}");
+        }
+        if let Some(held) = self.holds.remove(&id) {
+            assert_eq!(selection.target_set(), held, "{id} starts on what was held for it");
+        }
         let mut last = None;
         for share in &selection.shares {
             let target = share.target;
@@ -154,6 +169,65 @@ impl Ledger {
         job.held = selection.shares.iter().map(|s| (s.target, s.extent.clone())).collect();
         job.started = Some(now);
         job.selection = Some(Arc::clone(selection));
+    }
+
+    /// Jobs are to give way: the rules let them, they are as few as can be, and with them the other can start.
+    fn preempts(&mut self, now: Timestamp, id: JobId, targets: &TargetSet, victims: &[(JobId, Timestamp)]) {
+        let waiting = &self.jobs[&id];
+        assert!(waiting.started.is_none() && !self.holds.contains_key(&id), "{id} waits, and nothing is held for it");
+        let Shape::Whole { nodes, .. } = &waiting.request.request.shape else { panic!("{id} asks for whole nodes") };
+        assert_eq!(targets.len() as u64, nodes.min(), "{id} gets what it needs");
+        assert!(!victims.is_empty(), "nobody gives way");
+        for (victim, until) in victims {
+            assert!(self.may_give_way(now, id, *victim), "I4: {victim} is preempted for {id}");
+            let grace = self.rules.queues[&self.jobs[victim].request.class].grace;
+            assert!(*until <= now + grace.max(Duration::from_micros(1)), "{victim} is gone by {until}");
+        }
+        for target in targets.iter() {
+            assert!(self.up.contains(target) && self.members.contains(target), "target {target} is up");
+            assert!(waiting.only.admits(target, &self.properties), "target {target} is admitted");
+            assert!(!self.holds.values().any(|held| held.contains(target)), "target {target} is held for another");
+            let on = self.jobs.values().filter(|j| j.held.contains_key(&target));
+            let leaves = |j: &Known| j.cut.is_some() || victims.iter().any(|(v, _)| *v == j.request.id);
+            assert!(on.clone().all(leaves), "who is on target {target} gives way");
+        }
+        // With any one of them left out, what is idle and what the others free is too little.
+        if self.windows.timelines.is_empty() {
+            for (left_out, _) in victims {
+                let free = |t: &TargetId| {
+                    let mut on = self.jobs.values().filter(|j| j.held.contains_key(t));
+                    on.all(|j| {
+                        let gives = j.cut.is_some() || victims.iter().any(|(v, _)| *v == j.request.id);
+                        gives && j.request.id != *left_out && j.held[t] == Extent::Whole
+                    })
+                };
+                let serves = |t: &TargetId| self.up.contains(*t) && waiting.only.admits(*t, &self.properties);
+                let held = |t: &TargetId| self.holds.values().any(|held| held.contains(*t));
+                let enough = |t: &TargetId| self.graph.target(*t).is_some_and(|x| x.cores() >= self.least(id));
+                let n = self.members.iter().filter(|t| serves(t) && enough(t) && !held(t) && free(t)).count() as u64;
+                assert!(n < nodes.min(), "{left_out} gives way for {id}, which {n} targets serve without");
+            }
+        }
+        for (victim, until) in victims {
+            self.jobs.get_mut(victim).expect("it runs").cut = Some(*until);
+        }
+        self.holds.insert(id, targets.clone());
+    }
+
+    fn least(&self, id: JobId) -> u32 {
+        match &self.jobs[&id].request.request.shape {
+            Shape::Whole { at_least, .. } => at_least.cores,
+            Shape::Nodes { .. } | Shape::Slots { .. } => 0,
+        }
+    }
+
+    /// Whether a running job may be preempted for a waiting one.
+    pub fn may_give_way(&self, now: Timestamp, id: JobId, victim: JobId) -> bool {
+        let (waiting, job) = (&self.jobs[&id].request, &self.jobs[&victim]);
+        let Some(rule) = self.rules.queues.get(&job.request.class) else { return false };
+        let over = self.rules.queues.get(&waiting.class).is_some_and(|own| own.over.contains(&job.request.class));
+        let started = job.started.is_some_and(|started| started + rule.protected <= now);
+        rule.preemptible && over && started && job.cut.is_none() && !job.ended
     }
 
     fn check_counts(&self, id: JobId, selection: &Selection) {
@@ -251,6 +325,8 @@ impl Bench {
             windows: Arc::default(),
             settings: settings.clone(),
             jobs: BTreeMap::new(),
+            rules: Arc::default(),
+            holds: BTreeMap::new(),
             pools: World::default(),
         };
         let scheduler = Scheduler::new(settings);
@@ -329,12 +405,13 @@ impl Bench {
     }
 
     pub fn submit(&mut self, id: u64, priority: i64, limit: Duration, shape: Shape, only: Only) -> Vec<Output> {
-        self.submit_with(id, priority, limit, shape, only, PoolNeeds::default())
+        self.submit_with((id, 0), priority, limit, shape, only, PoolNeeds::default())
     }
 
+    /// A job of a class, of which the rules of preemption speak.
     pub fn submit_with(
         &mut self,
-        id: u64,
+        (id, class): (u64, u32),
         priority: i64,
         limit: Duration,
         shape: Shape,
@@ -344,10 +421,34 @@ impl Bench {
         let constraint = only.constraint();
         let request = Arc::new(Request { shape, constraint, shared });
         let (id, submitted) = (JobId(id), self.now);
-        let request = JobRequest { id, priority: Priority(priority), submitted, limit, request };
-        let known = Known { request: request.clone(), only, held: BTreeMap::new(), started: None, selection: None };
+        let class = QueueId(class);
+        let request = JobRequest { id, class, priority: Priority(priority), submitted, limit, request };
+        let known = Known {
+            request: request.clone(),
+            only,
+            held: BTreeMap::new(),
+            started: None,
+            selection: None,
+            cut: None,
+            ended: false,
+        };
         assert!(self.ledger.jobs.insert(id, known).is_none(), "job {id} is new");
         self.tell(Input::Alloc(request))
+    }
+
+    /// A job waits again, as it was.
+    pub fn submit_again(&mut self, request: JobRequest, only: Only) {
+        let known = Known {
+            request: request.clone(),
+            only,
+            held: BTreeMap::new(),
+            started: None,
+            selection: None,
+            cut: None,
+            ended: false,
+        };
+        assert!(self.ledger.jobs.insert(request.id, known).is_none(), "job {} is new", request.id);
+        self.tell(Input::Alloc(request));
     }
 
     pub fn free(&mut self, id: u64) {
@@ -362,6 +463,7 @@ impl Bench {
     }
 
     pub fn cancel(&mut self, id: u64) {
+        self.ledger.holds.remove(&JobId(id));
         let out = self.tell(Input::Cancel(JobId(id)));
         assert_eq!(out, [Output::Cancelled { job: JobId(id) }]);
     }
@@ -387,8 +489,39 @@ impl Bench {
         self.epoch += 1;
         self.ledger.up -= &targets;
         let epoch = Epoch(self.epoch);
-        let out = self.tell(Input::Down { targets: targets.clone(), epoch });
+        let mut out = self.tell(Input::Down { targets: targets.clone(), epoch });
+        out.retain(|o| !matches!(o, Output::HoldEnded { .. }));
         assert_eq!(out, [Output::DownAck { targets, epoch }]);
+    }
+
+    pub fn rules(&mut self, rules: PreemptRules) {
+        self.ledger.rules = Arc::new(rules);
+        self.tell(Input::Preemption(self.ledger.rules.clone()));
+    }
+
+    /// Its processes are gone; it holds what it holds.
+    pub fn ended(&mut self, id: u64) {
+        self.ledger.jobs.get_mut(&JobId(id)).expect("a job").ended = true;
+        self.tell(Input::Ended(JobId(id)));
+    }
+
+    /// A running job is to wait again: what it holds goes on under another name.
+    pub fn rename(&mut self, id: u64, name: u64) {
+        let (id, name) = (JobId(id), JobId(name));
+        let mut job = self.ledger.jobs.remove(&id).expect("a job");
+        job.ended = true;
+        job.request.id = name;
+        self.ledger.jobs.insert(name, job);
+        self.tell(Input::Rename { job: id, name });
+    }
+
+    /// Something outside makes a running job give way.
+    pub fn preempt(&mut self, id: u64, until: Timestamp) {
+        let job = self.ledger.jobs.get_mut(&JobId(id)).expect("a job");
+        let scheduler = self.scheduler.running().into_iter().find(|r| r.job.id == JobId(id)).expect("it runs");
+        let until_or_next = until.min(scheduler.planned_end).max(self.now + Duration::from_micros(1));
+        job.cut = job.cut.or(Some(until_or_next));
+        self.tell(Input::Preempt { job: JobId(id), until });
     }
 
     pub fn members(&mut self, members: TargetSet) {
@@ -462,6 +595,13 @@ impl Bench {
                     let known = self.ledger.jobs.get(job).unwrap_or_else(|| panic!("{job} is gone but planned"));
                     assert!(known.started.is_none() && at.is_none_or(|at| at > self.now), "{job} planned {at:?}");
                 }
+                Output::Preempt { job, targets, victims } => {
+                    assert!(matches!(input, Input::Pass { .. } | Input::Resume { .. }), "jobs are preempted in passes");
+                    self.ledger.preempts(self.now, *job, targets, victims);
+                }
+                Output::HoldEnded { job } => {
+                    assert!(self.ledger.holds.remove(job).is_some(), "something was held for {job}");
+                }
                 Output::Annotate { job, .. } => assert!(self.ledger.jobs.contains_key(job), "{job} is gone"),
                 Output::PoolPlans { spans } => {
                     assert!(matches!(input, Input::Pass { .. } | Input::Resume { .. }));
@@ -481,6 +621,11 @@ impl Bench {
     fn check_views(&self) {
         let waiting: Vec<JobId> = self.scheduler.waiting().map(|w| w.job.id).collect();
         assert_eq!(waiting, self.ledger.waiting(), "who waits, in order");
+        let holds: BTreeMap<JobId, TargetSet> = self.scheduler.holds().collect();
+        assert_eq!(holds, self.ledger.holds, "what is held for whom");
+        for waits in self.scheduler.waiting() {
+            assert_eq!(waits.held, holds.contains_key(&waits.job.id), "{}", waits.job.id);
+        }
         assert_eq!(self.scheduler.waiting_len(), waiting.len());
         let running = self.scheduler.running();
         assert_eq!(running.iter().map(|r| r.job.id).collect::<Vec<_>>(), self.ledger.running());
@@ -490,7 +635,8 @@ impl Bench {
             let held: BTreeSet<TargetId> = run.selection.targets().filter(|t| !run.freed.contains(*t)).collect();
             assert_eq!(held, known.held.keys().copied().collect(), "what {} holds", run.job.id);
             assert_eq!(run.job.limit, known.request.limit);
-            assert_eq!(run.planned_end.is_never(), run.job.limit.is_infinite());
+            assert_eq!((run.cut, run.ended), (known.cut, known.ended), "{}", run.job.id);
+            assert_eq!(run.planned_end.is_never(), run.job.limit.is_infinite() && run.cut.is_none());
         }
         for id in &waiting {
             assert!(self.scheduler.explain(*id, self.now).is_some(), "why {id} waits");
@@ -512,8 +658,11 @@ pub fn rebuild(of: &Scheduler, ledger: &Ledger, now: Timestamp, epoch: u64) -> S
 
 /// The answers that two schedulers with the same past must share: annotations and plans depend on what was said before.
 pub fn told(out: &[Output]) -> Vec<Output> {
-    let shared = |o: &&Output| {
-        matches!(o, Output::Alloc { .. } | Output::Deny { .. } | Output::Cancelled { .. } | Output::DownAck { .. })
+    let shared = |o: &&Output| match o {
+        Output::Alloc { .. } | Output::Deny { .. } | Output::Cancelled { .. } | Output::DownAck { .. } => true,
+        Output::Preempt { .. } | Output::HoldEnded { .. } => true,
+        Output::Annotate { .. } | Output::PlannedStart { .. } => false,
+        Output::PoolPlans { .. } | Output::PassEnded { .. } => false,
     };
     out.iter().filter(shared).cloned().collect()
 }

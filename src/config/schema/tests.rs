@@ -27,6 +27,7 @@ fn document(full: &str, value: &str) -> String {
     }
     let beside = match name {
         "parent" => "[queues.batch]\n",
+        "preempts" => "[queues.standby]\n",
         "queue" => "[queues.batch]\n",
         _ => "",
     };
@@ -53,6 +54,7 @@ fn the_reader_takes_every_key() {
 fn every_word_and_bound_is_taken() {
     for (full, key) in keys() {
         let values: Vec<String> = match key.kind {
+            Kind::Flag => vec!["true".to_owned(), "false".to_owned()],
             Kind::Word(words) => words.iter().map(|word| format!("'{word}'")).collect(),
             Kind::Number(low, high) => vec![low.to_string(), high.to_string()],
             Kind::NumberOr(low, high, word) => vec![low.to_string(), high.to_string(), format!("'{word}'")],

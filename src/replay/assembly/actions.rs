@@ -54,6 +54,13 @@ struct Translate {
 
 impl Translate {
     fn deed(&mut self, action: &Action, occurrence: &Occurrence) -> Result<Deed, AssemblyError> {
+        Ok(match self.plain(action, occurrence)? {
+            Deed::Tell(event) if action.preempt => Deed::Tell(Box::new(Event::Preempting(event))),
+            deed => deed,
+        })
+    }
+
+    fn plain(&mut self, action: &Action, occurrence: &Occurrence) -> Result<Deed, AssemblyError> {
         let at = occurrence.at;
         let planned = occurrence.told.map(|_| at);
         let tell = |event| Ok(Deed::Tell(Box::new(event)));

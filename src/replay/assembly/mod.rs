@@ -217,7 +217,11 @@ pub fn assemble_in(architecture: Architecture, scenario: Scenario, run: RunOptio
         pass: a.pass,
         work_budget: settings.work_budget.unwrap_or(usize::MAX),
         until: settings.until,
-        nodes: NodeRules { on_node_fail: settings.on_node_fail, housekeeping: settings.housekeeping.clone() },
+        nodes: NodeRules {
+            on_node_fail: settings.on_node_fail,
+            housekeeping: settings.housekeeping.clone(),
+            on_preempt: settings.on_preempt.clone(),
+        },
         default_queue,
         start: a.starting(),
         check: a.run.check,

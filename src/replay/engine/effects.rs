@@ -1,11 +1,13 @@
 //! What the site answers, carried out and counted.
 
 use super::{Engine, ReplayError};
-use crate::base::{JobId, TargetSet};
+use crate::base::{Duration, JobId, TargetSet};
 use crate::matcher::{Extent, Selection};
 use crate::replay::book::{JobState, NO_QUEUE};
 use crate::replay::clock::{Due, DueKind};
 use crate::replay::donations::Wanted;
+use crate::replay::random::Stream;
+use crate::replay::scenario::OnPreempt;
 use crate::replay::workload::TraceJob;
 use crate::site::Effect;
 use std::sync::Arc;
@@ -31,6 +33,8 @@ impl Engine<'_> {
             Effect::Cancelled { job } => self.settle_job(job, JobState::Cancelled, b'C'),
             Effect::Held { job, .. } => self.settle_job(job, JobState::Held, b'H'),
             Effect::Kill { job } => self.kill(job),
+            Effect::Preempt { job, .. } => self.signal(job),
+            Effect::Requeued { job } => self.put_back = Some(job),
             // Nobody reports running jobs to a replay, so nothing can be quarantined.
             Effect::Annotated { .. } | Effect::PlannedStart { .. } | Effect::Quarantined { .. } => {}
             Effect::Up { queue, targets, .. } => self.note(b'U', &queue, &targets),
@@ -194,9 +198,34 @@ impl Engine<'_> {
         }
     }
 
+    /// A running job is to give way: it may end by itself, or waits for the kill.
+    fn signal(&mut self, job: JobId) {
+        let Some(slot) = self.slot_of(job) else { return };
+        self.digest.entry(self.now, b'V');
+        self.digest.word(job.0);
+        if self.book.state[slot] != JobState::Running {
+            return;
+        }
+        let queue = self.book.queues[usize::from(self.book.queue[slot])].clone();
+        self.preemptions.signalled(slot as u32, &queue);
+        let run = self.book.runs[slot];
+        if let Some(after) = heeds(&self.options.nodes.on_preempt, job, run) {
+            self.clock.push(Due { at: self.now + after, kind: DueKind::End, job, slot: slot as u32, run });
+        }
+    }
+
     /// The slots of the jobs that were submitted and wait.
     pub(super) fn waiting(&self) -> impl Iterator<Item = usize> + '_ {
         let waits = |s: &usize| matches!(self.book.state[*s], JobState::Pending | JobState::Held);
         (0..self.next_job).filter(waits)
     }
+}
+
+/// How long after its signal a job ends by itself; `None`: it waits for the kill. Drawn from the job and its run, so that
+/// one more job elsewhere changes nothing here.
+fn heeds(rules: &OnPreempt, job: JobId, run: u32) -> Option<Duration> {
+    let mut stream = Stream::named(rules.seed, &format!("signal {} {run}", job.0));
+    let heeds = stream.chance(rules.heed);
+    let time = (rules.within.micros() as f64 * stream.unit()) as i64;
+    heeds.then(|| Duration::from_micros(time))
 }

@@ -4,6 +4,7 @@ use super::{Engine, ReplayError};
 use crate::base::{TargetSet, Timestamp};
 use crate::replay::book::JobState;
 use crate::replay::clock::{Due, DueKind};
+use crate::replay::preemptions::Ended;
 use crate::replay::workload::{Asked, Fate};
 use crate::site::{Event, Outcome, Submission};
 
@@ -42,7 +43,12 @@ impl Engine<'_> {
     pub(super) fn do_due(&mut self, due: Due) {
         match due.kind {
             DueKind::End if self.is_current(&due) && !self.is_moved_end(&due) => {
-                let outcome = if !self.killed.is_empty() && self.killed.remove(&due.slot) {
+                // Who was signalled and ends before its time has heeded that.
+                let early = || {
+                    let job = &self.workload.jobs()[due.slot as usize];
+                    self.preemptions.is_open(due.slot) && self.now < self.book.start[due.slot as usize] + job.run
+                };
+                let outcome = if early() || !self.killed.is_empty() && self.killed.contains(&due.slot) {
                     Outcome::Cancelled
                 } else {
                     let by_fate = || match self.workload.jobs()[due.slot as usize].fate {
@@ -51,6 +57,7 @@ impl Engine<'_> {
                     };
                     self.outcome_by_instance(due.slot).unwrap_or_else(by_fate)
                 };
+                self.killed.remove(&due.slot);
                 self.end_job(due.slot, outcome, None);
             }
             DueKind::End => {}
@@ -75,11 +82,29 @@ impl Engine<'_> {
             Outcome::Failed => JobState::Failed,
             Outcome::Cancelled => JobState::Cancelled,
         };
-        self.book.ended(slot as usize, self.now, state);
         self.digest.entry(self.now, b'a' + outcome as u8);
         self.digest.word(job.0);
         self.must_tell(Event::End { job, outcome });
+        let back = self.put_back.take() == Some(job);
+        let how = match outcome {
+            Outcome::Completed => Ended::Completed,
+            Outcome::Failed | Outcome::Cancelled if back => Ended::Requeued,
+            Outcome::Failed | Outcome::Cancelled => Ended::Cancelled,
+        };
+        self.count_preempted(slot, how);
+        if back {
+            return self.goes_back(slot, gone);
+        }
+        self.book.ended(slot as usize, self.now, state);
         self.let_go(slot, gone);
+    }
+
+    /// Counts the end of a run, if it was signalled.
+    pub(super) fn count_preempted(&mut self, slot: u32, how: Ended) {
+        if self.preemptions.is_open(slot) {
+            let nodes = self.book.selection[slot as usize].as_deref().map_or(0, |s| s.shares.len());
+            self.preemptions.ended(slot, how, nodes, self.book.start[slot as usize], self.now);
+        }
     }
 
     /// Tells the site what must be accepted: refusing it would mean that replay and site disagree about the past.

@@ -32,6 +32,7 @@ use super::loans::Loans;
 use super::measure::Measure;
 use super::metrics::{Capacity, Figures, Report};
 use super::observer::Observer;
+use super::preemptions::Preemptions;
 use super::scenario::PassRule;
 use super::workload::Workload;
 use crate::base::{Duration, FastSet, TargetId, TargetSet, Timestamp};
@@ -241,6 +242,9 @@ pub struct Engine<'a> {
     killed: FastSet<u32>,
     /// What the site answers now, it answers to somebody who cancels a job.
     cancelling: bool,
+    preemptions: Preemptions,
+    /// The job whose end was answered by its requeue.
+    put_back: Option<crate::base::JobId>,
     /// Ended or requeued runs whose housekeeping holds a target: slot and run.
     hanging: BTreeMap<TargetId, Vec<(u32, u32)>>,
     /// Targets that do not answer.

@@ -9,8 +9,9 @@ use crate::formats::idset::Idset;
 use crate::matcher::Freed;
 use crate::replay::book::JobState;
 use crate::replay::clock::{Due, DueKind};
+use crate::replay::preemptions::Ended;
 use crate::replay::random::Stream;
-use crate::replay::scenario::{Housekeeping, OnNodeFail};
+use crate::replay::scenario::{Housekeeping, OnNodeFail, OnPreempt};
 use crate::replay::source::NodeState;
 use crate::site::{Event, Outcome};
 
@@ -21,6 +22,8 @@ pub struct NodeRules {
     pub on_node_fail: OnNodeFail,
     /// How long targets are held after a job.
     pub housekeeping: Housekeeping,
+    /// What jobs do that are told to give way.
+    pub on_preempt: OnPreempt,
 }
 
 /// What a node log has said so far.
@@ -152,6 +155,13 @@ impl Engine<'_> {
         self.settle_instance(slot, true);
         let job = self.workload.jobs()[slot as usize].id;
         self.must_tell(Event::Requeue { job });
+        self.count_preempted(slot, Ended::Requeued);
+        self.goes_back(slot, gone);
+    }
+
+    /// A job waits again; what its run held is released.
+    pub(super) fn goes_back(&mut self, slot: u32, gone: Option<&TargetSet>) {
+        let job = self.workload.jobs()[slot as usize].id;
         self.let_go(slot, gone);
         self.book.requeued(slot as usize, self.now, u64::from(self.cores[slot as usize]));
         self.digest.entry(self.now, b'Q');

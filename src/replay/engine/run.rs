@@ -11,6 +11,7 @@ use crate::replay::donations::Donations;
 use crate::replay::measure::Measure;
 use crate::replay::metrics::{self, Capacity, InvariantFigures, Report, SchedulingFigures};
 use crate::replay::observer::Observer;
+use crate::replay::preemptions::Preemptions;
 use crate::replay::scenario::PassRule;
 use crate::replay::workload::Workload;
 use crate::site::{Event, Invariant, JobState as SiteState, Site, StartMode};
@@ -132,6 +133,8 @@ impl<'a> Engine<'a> {
             default_number,
             killed: FastSet::default(),
             cancelling: false,
+            preemptions: Preemptions::default(),
+            put_back: None,
             hanging: BTreeMap::new(),
             offline: TargetSet::new(),
             node_log: Default::default(),
@@ -493,6 +496,7 @@ impl<'a> Engine<'a> {
             donations: self.donations.figures(),
             loans: self.loans.figures(),
             switches: self.donations.switches(&self.switches),
+            preemption: self.preemptions.figures(),
             forecast: self.measure.as_ref().map(|m| m.figures(&self.book)),
             levels: self.levels(),
             passes: self.passes,

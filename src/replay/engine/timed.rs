@@ -62,7 +62,8 @@ impl Engine<'_> {
         let Timed { name, deed, .. } = timed;
         let done = match deed {
             Deed::Tell(event) => {
-                if let Event::Planned { at, .. } = *event {
+                let plain = if let Event::Preempting(inner) = &*event { inner } else { &event };
+                if let Event::Planned { at, .. } = **plain {
                     self.donations.announce(self.now, at);
                 }
                 self.try_tell(*event)

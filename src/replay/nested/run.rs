@@ -9,7 +9,7 @@ use crate::graph::{Graph, Properties};
 use crate::matcher::Selection;
 use crate::planner::PoolSpec;
 use crate::replay::engine::{Broken, Engine, NodeRules, Options, ReplayError};
-use crate::replay::scenario::{Housekeeping, OnNodeFail};
+use crate::replay::scenario::{Housekeeping, OnNodeFail, OnPreempt};
 use crate::site::{Site, SiteOptions};
 use std::sync::Arc;
 
@@ -87,7 +87,11 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Ran, ReplayError> {
         pass: order.options.pass,
         work_budget: order.options.work_budget,
         until: Timestamp::NEVER,
-        nodes: NodeRules { on_node_fail: OnNodeFail::Fail, housekeeping: Housekeeping::default() },
+        nodes: NodeRules {
+            on_node_fail: OnNodeFail::Fail,
+            on_preempt: OnPreempt::default(),
+            housekeeping: Housekeeping::default(),
+        },
         default_queue: order.nested.default_queue.clone(),
         start: order.nested.start.clone(),
         check,

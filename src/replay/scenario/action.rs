@@ -23,6 +23,9 @@ pub struct Action {
     pub repeat: Option<Repeat>,
     /// `do` and its arguments.
     pub what: ActionKind,
+    /// `preempt = true`: preemptible jobs give way on what leaves for it. Only of switch, queue-start and queue-stop with
+    /// release.
+    pub preempt: bool,
     /// The line where it stands (counted from 1).
     pub line: usize,
 }
@@ -258,6 +261,13 @@ pub(super) fn read_action(item: &Item<'_, '_>, number: usize) -> Option<Action> 
     let verb = fields.need("do");
     let what = verb.as_ref().and_then(|verb| read_what(verb, &fields));
     let line = fields.line;
+    let preempt = fields.get("preempt").map_or(Some(false), |i| i.boolean());
+    if let (Some(true), Some(what)) = (preempt, &what)
+        && !what.takes_targets()
+    {
+        let which = "switch, queue-start, queue-stop with release = true";
+        fields.conflict::<()>(format!("jobs give way only for these: {which}"));
+    }
     if let (Some(Some(_)), Some(what)) = (told, &what)
         && !what.can_be_announced()
     {
@@ -268,7 +278,7 @@ pub(super) fn read_action(item: &Item<'_, '_>, number: usize) -> Option<Action> 
     if verb.is_some_and(|verb| is_verb(&verb)) {
         fields.finish();
     }
-    Some(Action { at: at?, told: told?, name: name?, repeat: repeat?, what: what?, line })
+    Some(Action { at: at?, told: told?, name: name?, repeat: repeat?, what: what?, preempt: preempt?, line })
 }
 
 /// `told` or `ahead` or neither.
@@ -289,6 +299,11 @@ fn is_verb(item: &Item<'_, '_>) -> bool {
 }
 
 impl ActionKind {
+    /// Whether targets leave for it, so that preemptible jobs can give way on them.
+    pub fn takes_targets(&self) -> bool {
+        !matches!(self, ActionKind::Drain { .. }) && self.can_be_announced()
+    }
+
     /// Whether it can be announced for a later time.
     pub fn can_be_announced(&self) -> bool {
         match self {

@@ -30,7 +30,7 @@ pub use error::{ScenarioError, ScenarioErrors};
 pub use expect::{Check, Expectation, JobState, Owners, Test};
 pub use instance::Instance;
 pub use machine::{FileRef, GraphFormat, GraphSource, NodeSet, Uniform};
-pub use settings::{Housekeeping, OnNodeFail, PassRule, Settings};
+pub use settings::{Housekeeping, OnNodeFail, OnPreempt, PassRule, Settings};
 #[cfg(feature = "cli")]
 pub(crate) use time::parse_time;
 pub use workload::{

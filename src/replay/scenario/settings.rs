@@ -14,6 +14,8 @@ pub struct Settings {
     pub on_node_fail: OnNodeFail,
     /// `housekeeping`: how long targets are held after a job.
     pub housekeeping: Housekeeping,
+    /// `on-preempt`: what jobs do that are signalled to give way.
+    pub on_preempt: OnPreempt,
     /// `epoch`: the wall clock at time 0, in seconds since 1970-01-01T00:00:00 of the same wall clock (no time zone, no summer
     /// time). `None`: times have no dates.
     pub epoch: Option<i64>,
@@ -31,6 +33,7 @@ impl Default for Settings {
             stopped: Vec::new(),
             on_node_fail: OnNodeFail::Fail,
             housekeeping: Housekeeping::default(),
+            on_preempt: OnPreempt::default(),
             epoch: None,
             pass: PassRule::Timestamp,
             work_budget: None,
@@ -77,6 +80,17 @@ impl Default for Housekeeping {
     }
 }
 
+/// What jobs do that are signalled to give way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OnPreempt {
+    /// `heed`: the share (0 to 1) of them that end by themselves; the others run on until they are killed.
+    pub heed: f64,
+    /// `within`: they end up to so long after the signal, uniformly.
+    pub within: Duration,
+    /// `seed` of both.
+    pub seed: u64,
+}
+
 /// When schedulers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassRule {
@@ -101,6 +115,7 @@ pub(super) fn read_site(src: &Source<'_>, item: Option<Item<'_, '_>>) -> Option<
         .map_or(Some(default.pass), |i| i.word(&[("timestamp", PassRule::Timestamp), ("event", PassRule::Event)]));
     let stopped = fields.get("stopped").map_or(Some(Vec::new()), |i| i.names());
     let housekeeping = fields.get("housekeeping").map_or(Some(default.housekeeping), |i| read_housekeeping(&i));
+    let on_preempt = fields.get("on-preempt").map_or(Some(default.on_preempt), |i| read_on_preempt(&i));
     let work_budget = fields.get("work-budget").map(|i| i.integer(1..1 << 32));
     let until = fields.get("until").map_or(Some(Timestamp::NEVER), |i| i.time());
     fields.finish();
@@ -108,6 +123,7 @@ pub(super) fn read_site(src: &Source<'_>, item: Option<Item<'_, '_>>) -> Option<
         stopped: stopped?,
         on_node_fail: on_node_fail?,
         housekeeping: housekeeping?,
+        on_preempt: on_preempt?,
         epoch: src.epoch.get(),
         pass: pass?,
         work_budget: match work_budget {
@@ -139,6 +155,15 @@ fn read_housekeeping(item: &Item<'_, '_>) -> Option<Housekeeping> {
     let seed = fields.get("seed").map_or(Some(0), |i| i.integer(0..u64::MAX));
     fields.finish();
     Some(Housekeeping { duration: duration?, jitter: jitter?, stuck: stuck?, stuck_for: stuck_for?, seed: seed? })
+}
+
+fn read_on_preempt(item: &Item<'_, '_>) -> Option<OnPreempt> {
+    let fields = item.fields("on-preempt")?;
+    let heed = fields.need("heed").and_then(|i| i.number("a share from 0 to 1", |n| (0.0..=1.0).contains(&n)));
+    let within = fields.get("within").map_or(Some(Duration::ZERO), |i| finite(&i));
+    let seed = fields.get("seed").map_or(Some(0), |i| i.integer(0..u64::MAX));
+    fields.finish();
+    Some(OnPreempt { heed: heed?, within: within?, seed: seed? })
 }
 
 /// A duration that ends.

@@ -193,7 +193,7 @@ fn refused_with_these_words() {
         (
             "[[action]]\nat = 5\ndo = 'drain'\nnodes = 'a'\nqueue = 'b'",
             "x/scenario.toml:5: unknown key `queue` in [[action]] (known are at, told, ahead, name, every, times, do, nodes, \
-             ranks, reason)",
+             ranks, reason, preempt)",
         ),
         (
             "[[action]]\nat = 5\ndo = 'drain'\nnodes = 'a'\nranks = '0'",

@@ -6,7 +6,7 @@ use crate::coordinator::Ownership;
 use crate::matcher::Reason;
 use crate::site::forecast::{Forecast, Span, Usage};
 use crate::site::job::{Job, JobState};
-use crate::site::{Denial, Site, SwitchSpec, Why};
+use crate::site::{Denial, Site, SwitchSpec, Victim, Why};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -59,6 +59,8 @@ pub struct JobReport {
     pub start: Option<Span>,
     /// What it holds.
     pub held: TargetSet,
+    /// Set while it is being preempted.
+    pub gives_way: Option<Victim>,
 }
 
 impl Site {
@@ -85,6 +87,7 @@ impl Site {
             blockers,
             start: forecast.job(id),
             held,
+            gives_way: self.victims().get(&id).cloned(),
         })
     }
 
@@ -169,6 +172,9 @@ impl Site {
         // What holds the nodes is in the way of a job only that stands in the order.
         let in_order = job.in_scheduler || !blockers.iter().any(|b| matches!(b, Blocker::UserLimit { .. }));
         for (place, targets) in places.iter().filter(|_| in_order) {
+            if matches!(place, Place::Free | Place::Held) {
+                blockers.extend(self.held_for_others(job.id, targets));
+            }
             match place {
                 Place::Held => blockers.extend(self.holders(targets, usage)),
                 Place::Elsewhere(queue) => {
@@ -204,6 +210,14 @@ impl Site {
             _ => (Timestamp::NEVER, JobId(0)),
         });
         all
+    }
+
+    /// What of some targets is held for jobs that others give way to.
+    pub(super) fn held_for_others(&self, job: JobId, targets: &TargetSet) -> Vec<Blocker> {
+        let others = self.holds().iter().filter(|(other, _)| **other != job);
+        let mine = others.map(|(other, held)| (*other, held & targets)).filter(|(_, targets)| !targets.is_empty());
+        let planned = |job| self.plans().get(&job).copied().unwrap_or(Timestamp::NEVER);
+        mine.map(|(job, targets)| Blocker::Hold { job, targets, at: planned(job) }).collect()
     }
 
     /// The donations that some targets are in.
@@ -285,7 +299,10 @@ impl Blocker {
             Blocker::Job { until, .. } | Blocker::Donation { first: until, .. } | Blocker::UserLimit { until, .. } => {
                 until.worst
             }
-            Blocker::Reservation { at, .. } | Blocker::Switch { at, .. } | Blocker::Group(_, at) => *at,
+            Blocker::Reservation { at, .. }
+            | Blocker::Hold { at, .. }
+            | Blocker::Switch { at, .. }
+            | Blocker::Group(_, at) => *at,
             Blocker::Drain { at, .. } => at.unwrap_or(Timestamp::NEVER),
             Blocker::Ahead(_) | Blocker::Queue { .. } | Blocker::Offline(_) => Timestamp::NEVER,
             Blocker::Stopped(..) | Blocker::Limit(..) => Timestamp::NEVER,

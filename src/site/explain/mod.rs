@@ -24,12 +24,21 @@ pub enum Blocker {
     Job {
         /// Which.
         job: JobId,
-        /// `running`, `housekeeping` or `requeued`.
+        /// `running`, `giving way`, `housekeeping` or `requeued`.
         what: &'static str,
         /// The targets in question that it holds.
         targets: TargetSet,
         /// When it should be gone.
         until: Span,
+    },
+    /// Targets are held for a job that others give way to.
+    Hold {
+        /// Which.
+        job: JobId,
+        /// The targets in question.
+        targets: TargetSet,
+        /// When it is planned to start; never if that is not known.
+        at: Timestamp,
     },
     /// A job before it in the order, which nothing may overtake.
     Ahead(JobId),
@@ -104,6 +113,7 @@ pub fn kind(reason: &Reason) -> &'static str {
         Reason::Behind { .. } => "behind",
         Reason::NoFiniteStart(_) => "no-finite-start",
         Reason::ExceedsWindow { .. } => "exceeds-window",
+        Reason::Preempting { .. } => "preempting",
         Reason::BeyondDepth => "beyond-depth",
         Reason::UserLimit { .. } => "user-limit",
     }

@@ -1,7 +1,7 @@
 //! Who has a target, who holds it, who gets it next, and by which rule.
 
 use super::Blocker;
-use crate::base::{TargetId, TargetSet};
+use crate::base::{JobId, TargetId, TargetSet};
 use crate::coordinator::{Cause, Ownership};
 use crate::site::forecast::{Forecast, NextUse, Span, Usage};
 use crate::site::{Site, TargetView};
@@ -63,12 +63,16 @@ pub struct TargetReport {
     pub next: Option<NextUse>,
 }
 
+/// No job has this id.
+const NOBODY: JobId = JobId(u64::MAX);
+
 impl Site {
     /// Everything about a target; `None` if it is not in the inventory.
     pub fn explain_target(&self, target: TargetId, forecast: &Forecast, usage: &Usage) -> Option<TargetReport> {
         let view = self.target_view(target)?;
         let one = TargetSet::single(target);
         let mut blockers = self.holders(&one, usage);
+        blockers.extend(self.held_for_others(NOBODY, &one));
         blockers.extend(self.on_the_way(&one, usage));
         blockers.extend(self.drains(&one));
         if !view.answering {

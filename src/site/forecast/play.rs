@@ -59,6 +59,8 @@ pub(in crate::site) struct Played {
     pub arrivals: Vec<Arrival>,
     /// Jobs that were killed.
     pub killed: Vec<JobId>,
+    /// Jobs that were told to give way.
+    pub preempted: Vec<JobId>,
     /// Times during which targets are held: from, until, what.
     pub work: Vec<(Timestamp, Timestamp, Arc<Selection>)>,
     /// Who gets the watched target next.
@@ -254,6 +256,7 @@ impl Shadow<'_> {
                         self.played.arrivals.push(Arrival { at: self.now, targets: taken, donor: None, recipient });
                     }
                 }
+                Effect::Preempt { job, .. } => self.played.preempted.push(job),
                 Effect::Kill { job } if self.killed.insert(job) => {
                     self.played.killed.push(job);
                     let started = self.site.job(job).map_or(Timestamp::NEVER, |j| j.started);

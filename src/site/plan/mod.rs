@@ -68,8 +68,10 @@ pub struct Preview {
     pub up: TargetSet,
     /// See `up`.
     pub down: TargetSet,
-    /// Running jobs that would be killed, at once or later.
+    /// Running jobs that would be killed, at once or later, but for those that are preempted.
     pub killed: Vec<JobId>,
+    /// Running or waiting jobs that would be made to give way, at once or later, and would not be otherwise.
+    pub preempted: Vec<JobId>,
     /// Waiting jobs that would be cancelled.
     pub cancelled: Vec<JobId>,
     /// Waiting jobs that would be held outside of all queues, and why.
@@ -99,6 +101,7 @@ impl Preview {
             up,
             down,
             killed,
+            preempted,
             cancelled,
             held,
             denied,
@@ -107,7 +110,7 @@ impl Preview {
             ..
         } = self;
         !(queues.is_empty() && plans.is_empty() && drains.is_empty() && moves.is_empty() && stays.is_empty())
-            || !(up.is_empty() && down.is_empty() && killed.is_empty() && cancelled.is_empty())
+            || !(up.is_empty() && down.is_empty() && killed.is_empty() && preempted.is_empty() && cancelled.is_empty())
             || !(held.is_empty() && denied.is_empty() && stuck.is_empty() && starts.is_empty())
     }
 }
@@ -154,6 +157,12 @@ impl Site {
         preview
             .killed
             .extend(after.forecast.likely.killed.iter().filter(|j| !before.forecast.likely.killed.contains(j)));
+        let new = after.forecast.likely.preempted.iter().filter(|j| !before.forecast.likely.preempted.contains(j));
+        preview.preempted.extend(new);
+        preview.preempted.sort_unstable();
+        preview.preempted.dedup();
+        let told = |j: &JobId| preview.preempted.contains(j) || self.victims().contains_key(j);
+        preview.killed.retain(|j| !told(j));
         preview.killed.sort_unstable();
         preview.killed.dedup();
         (preview.moves, preview.stays) = moves(&before, &after);
@@ -186,6 +195,7 @@ impl Preview {
             match effect {
                 Effect::QueueChanged { queue, what, detail } => self.queues.push((queue, what, detail)),
                 Effect::Kill { job } => self.killed.push(job),
+                Effect::Preempt { job, .. } => self.preempted.push(job),
                 Effect::Cancelled { job } => self.cancelled.push(job),
                 Effect::Held { job, reason } => self.held.push((job, reason)),
                 Effect::Denied { job, reason } => self.denied.push((job, reason)),

@@ -327,6 +327,8 @@ pub(super) fn show(effect: &Effect) -> String {
         Effect::PlanDue { name, refused: None } => format!("due {name}"),
         Effect::PlanDue { name, refused: Some(why) } => format!("due {name}, refused: {why}"),
         Effect::Inventory { targets, joined: true } => format!("joined {targets}"),
+        Effect::Preempt { job, by, kill_at, .. } => format!("preempt {job} for {by}, killed at {kill_at}"),
+        Effect::Requeued { job } => format!("requeued {job}"),
         Effect::Inventory { targets, joined: false } => format!("left {targets}"),
     }
 }
