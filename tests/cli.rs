@@ -7,5 +7,6 @@ fn sessions() {
         .case("tests/cmd/*.trycmd")
         .case("docs/operate.md")
         .case("docs/queues.md")
-        .case("docs/architectures.md");
+        .case("docs/architectures.md")
+        .case("docs/fixtures.md");
 }

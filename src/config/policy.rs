@@ -3,7 +3,7 @@
 use super::reader::{Item, Section};
 use super::{Horizon, JobSize, MatchPolicy, Overlap, PolicyConfig, QueuePolicy, SchedulerSettings, UserLimits};
 use crate::base::Duration;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::ops::Range;
 
 /// A key that may be absent, or present and lift what lies below (`Some(None)`).
@@ -48,7 +48,9 @@ struct UserPatch {
 #[serde(default)]
 pub struct SchedulerPatch {
     queue_policy: Option<QueuePolicy>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lift_or_value")]
     provider: Lift<String>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lift_or_value")]
     queue_depth: Lift<u32>,
     reservation_depth: Option<u32>,
     match_policy: Option<MatchPolicy>,
@@ -57,6 +59,11 @@ pub struct SchedulerPatch {
     horizon: Option<Horizon>,
     overrun_slack: Option<Duration>,
     release_margin: Option<Duration>,
+}
+
+/// A key that is there in JSON: `null` lifts. One that is absent is not asked for here.
+fn lift_or_value<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Lift<T>, D::Error> {
+    Option::deserialize(from).map(Some)
 }
 
 /// Takes a key that is a table and reads it.

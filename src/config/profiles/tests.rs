@@ -78,6 +78,15 @@ fn queues_that_come_later_choose_as_well() {
 }
 
 #[test]
+fn profiles_outlive_json() {
+    let config = read(
+        "[profiles.a]\nqueue-depth = 'unlimited'\nprovider = 'builtin'\n[profiles.b]\nqueue-depth = 5\n[profiles.c]\n",
+    );
+    let text = serde_json::to_string(&config.profiles).expect("profiles are JSON");
+    assert_eq!(serde_json::from_str::<Profiles>(&text).expect("it reads back"), config.profiles, "{text}");
+}
+
+#[test]
 fn what_is_wrong_is_told() {
     let cases = [
         ("sched = 'esay'", "f:1:9: sched: there is no profile `esay` (did you mean `easy`?)"),
