@@ -95,10 +95,13 @@ fn on_threads(
 
 fn tell(architecture: Architecture, finished: &Finished) {
     for warning in &finished.warnings {
-        eprintln!("warning: {architecture}: {warning}");
+        super::output::complain(format_args!("warning: {architecture}: {warning}"));
     }
     for refusal in &finished.outcome.refusals {
-        eprintln!("warning: {architecture}: at {} {} was refused: {}", refusal.at, refusal.name, refusal.error);
+        super::output::complain(format_args!(
+            "warning: {architecture}: at {} {} was refused: {}",
+            refusal.at, refusal.name, refusal.error
+        ));
     }
 }
 

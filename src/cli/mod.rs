@@ -65,7 +65,7 @@ pub fn main() -> ExitCode {
         Err(Failure { exit: Exit::Ok, .. }) => Exit::Ok.into(),
         Err(failure) => {
             let exit = failure.exit;
-            eprintln!("{:?}", miette::Report::new(failure));
+            output::complain(format_args!("{:?}", miette::Report::new(failure)));
             exit.into()
         }
     }

@@ -1,4 +1,4 @@
-//! Completions and man pages, from the definitions of the command line.
+//! Completions and man pages, from the definitions of the command line; and what is said beside a result.
 
 use super::args::command;
 use super::diagnostic::Failure;
@@ -27,4 +27,10 @@ pub(super) fn man(directory: Option<&Path>) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Ok)
+}
+
+/// Says something beside the result. Who does not listen to standard error misses it: that ends nothing.
+pub(super) fn complain(text: std::fmt::Arguments<'_>) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

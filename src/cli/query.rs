@@ -57,7 +57,7 @@ impl StateArgs {
     pub fn state(&self) -> Result<State, Failure> {
         let (scenario, at) = self.open()?;
         let state = state_at(scenario, &shared(), at)?;
-        state.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        state.warnings.iter().for_each(|warning| super::output::complain(format_args!("warning: {warning}")));
         Ok(state)
     }
 }

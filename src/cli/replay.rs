@@ -101,10 +101,13 @@ fn scenario(args: &ReplayArgs) -> Result<Scenario, Failure> {
 
 fn tell_warnings(finished: &Finished) {
     for warning in &finished.warnings {
-        eprintln!("warning: {warning}");
+        super::output::complain(format_args!("warning: {warning}"));
     }
     for refusal in &finished.outcome.refusals {
-        eprintln!("warning: at {} {} was refused: {}", refusal.at, refusal.name, refusal.error);
+        super::output::complain(format_args!(
+            "warning: at {} {} was refused: {}",
+            refusal.at, refusal.name, refusal.error
+        ));
     }
 }
 
@@ -121,7 +124,10 @@ fn verdict(finished: &Finished, verdicts: &[Verdict]) -> Result<Exit, Failure> {
             if let Some(failure) = &verdict.failure {
                 let why = if verdict.why.is_empty() { String::new() } else { format!(" ({})", verdict.why) };
                 let file = finished.scenario.file.display();
-                eprintln!("{file}:{}: expected {}{why}: {failure}", verdict.line, verdict.what);
+                super::output::complain(format_args!(
+                    "{file}:{}: expected {}{why}: {failure}",
+                    verdict.line, verdict.what
+                ));
             }
         }
         let message = format!("{failed} of {} expectations failed", verdicts.len());
