@@ -1019,7 +1019,13 @@ fn lends_on(op: &Op) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 4000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: cases(),
+        max_shrink_iters: 4000,
+        // Many events are another configuration, and left out.
+        max_local_rejects: u32::MAX,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn loans_keep_their_terms(
