@@ -131,7 +131,7 @@ impl Scheduler {
             Input::Prioritize(jobs) => self.prioritize(&jobs),
             Input::Pass { budget } => self.pass(now, budget, out),
             Input::Pools(table) => {
-                self.core.shared.table = table;
+                self.core.shared.set_table(table);
                 self.reread(out);
             }
             Input::Resume { pools, budget } => {

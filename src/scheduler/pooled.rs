@@ -32,11 +32,17 @@ pub(super) struct Pooled {
     entries: Vec<Entry>,
     /// What the site was told last.
     told: Vec<PoolSpan>,
-    /// It is to be told in any case, since it lent the pools.
+    /// It is to be told in any case: it lent the pools, or a predecessor of this scheduler may have reserved something.
     owed: bool,
 }
 
 impl Pooled {
+    /// Sets which pools there are.
+    pub fn set_table(&mut self, table: Arc<PoolTable>) {
+        self.owed |= !table.is_empty();
+        self.table = table;
+    }
+
     /// Takes what is lent, and enters the reservations of earlier passes; `false` if they do not fit any more, so that
     /// they are gone.
     pub fn lend(&mut self, pools: Box<SharedPools>) -> bool {
