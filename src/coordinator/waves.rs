@@ -14,7 +14,7 @@ use crate::base::{QueueId, TargetId, TargetSet, Timestamp};
 impl Coordinator {
     /// Whether any claim is in waves.
     pub(super) fn takes_in_waves(&self) -> bool {
-        self.queues.values().any(|q| q.claim.is_some_and(|claim| claim.max_leaving.is_some()))
+        self.queues.keys().any(|id| self.max_leaving(*id).is_some())
     }
 
     /// Leaves to their owners what claims in waves desire of them. The last word of
@@ -33,10 +33,9 @@ impl Coordinator {
 
     /// What a queue in waves is wanted for, by the started and claiming member queues that own it.
     fn usable_until_taken(&self, recipient: QueueId) -> Vec<(QueueId, TargetSet)> {
-        let Some(queue) = self.queues.get(&recipient) else { return Vec::new() };
-        if queue.claim.is_none_or(|claim| claim.max_leaving.is_none()) {
+        let Some(queue) = self.queues.get(&recipient).filter(|_| self.max_leaving(recipient).is_some()) else {
             return Vec::new();
-        }
+        };
         let donors = self.queues.iter().filter(|(id, q)| **id != recipient && q.started && q.claim.is_some());
         donors
             .map(|(id, donor)| (*id, &(&queue.wanted & &donor.owned) & &donor.spec.members))
@@ -51,10 +50,9 @@ impl Coordinator {
 
     /// What a queue in waves desires and others still use, by owner.
     pub(super) fn waiting(&self, recipient: QueueId) -> Vec<(QueueId, TargetSet)> {
-        let Some(queue) = self.queues.get(&recipient) else { return Vec::new() };
-        if queue.claim.is_none_or(|claim| claim.max_leaving.is_none()) {
+        let Some(queue) = self.queues.get(&recipient).filter(|_| self.max_leaving(recipient).is_some()) else {
             return Vec::new();
-        }
+        };
         let lent: TargetSet = self.loans.keys().copied().collect();
         let late = &(&queue.desired - &queue.wanted) - &lent;
         let owners = self.queues.iter().filter(|(id, _)| **id != recipient);
@@ -69,7 +67,7 @@ impl Coordinator {
         let mut taken = false;
         for recipient in self.queue_ids() {
             let Some(queue) = self.queues.get(&recipient) else { continue };
-            let Some(most) = queue.claim.and_then(|claim| claim.max_leaving) else { continue };
+            let Some(most) = self.max_leaving(recipient) else { continue };
             // What is on its way fills the wave, whoever gave it up.
             let leaving = queue.wanted.intersection_len(&self.leaving);
             let room = (most.get() as usize).saturating_sub(leaving);

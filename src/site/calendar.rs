@@ -7,7 +7,7 @@
 use super::error::EventError;
 use super::event::{Effect, GroupMode, StartMode, SwitchSpec};
 use super::queue::Queue;
-use super::state::Site;
+use super::state::{Site, listed};
 use crate::base::{QueueId, TargetSet, Timeline, Timestamp, Window, Windows};
 use crate::coordinator::{GroupRequest, PlanId, StartOptions, SwitchId, SwitchRequest};
 use crate::scheduler::Input;
@@ -101,8 +101,7 @@ impl Site {
 
     pub(super) fn cancel_plan(&mut self, name: &str) -> Result<(), EventError> {
         let Some(old) = self.planned_switches.remove(name) else {
-            let names: Vec<&str> = self.planned_switches.keys().map(String::as_str).collect();
-            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            let known = listed(self.planned_switches.keys().map(String::as_str));
             return Err(EventError::UnknownPlan { name: name.to_owned(), known });
         };
         self.coordinator.cancel_plan(old.plan);

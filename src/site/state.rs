@@ -311,9 +311,14 @@ impl Site {
     }
 
     fn queue_names(&self) -> String {
-        let names: Vec<&str> = self.queues.iter().filter(|q| q.is_live()).map(|q| &*q.name).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        listed(self.queues.iter().filter(|q| q.is_live()).map(|q| &*q.name))
     }
+}
+
+/// The names that there are, for an error.
+pub(super) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// Cores and gpus of a target, for the ledger.

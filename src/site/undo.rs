@@ -6,7 +6,7 @@
 use super::calendar::Resolved;
 use super::error::EventError;
 use super::event::Effect;
-use super::state::Site;
+use super::state::{Site, listed};
 use crate::base::{QueueId, Timestamp};
 use crate::coordinator::{MAX_UNDO, SwitchId, UndoError};
 use serde::{Deserialize, Serialize};
@@ -104,8 +104,7 @@ impl Site {
 
     fn nothing_to_abort(&self, plan: Option<&str>) -> EventError {
         let done = self.done_switches.iter().filter_map(|d| d.name.as_deref());
-        let names: Vec<&str> = self.planned_switches.keys().map(String::as_str).chain(done).collect();
-        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let known = listed(self.planned_switches.keys().map(String::as_str).chain(done));
         match plan {
             Some(name) => EventError::UnknownSwitch { name: name.to_owned(), known },
             None => EventError::NothingToAbort { known },

@@ -3,7 +3,7 @@
 //! Decides nothing. A loan is a promise to its lender (I9): it has its target back by then, unless a job overruns.
 
 use super::{Site, all};
-use crate::base::{TargetSet, Timestamp};
+use crate::base::Timestamp;
 use crate::coordinator::Ownership;
 use crate::site::job::Holding;
 use crate::site::violation::{Invariant, Violation};
@@ -42,7 +42,7 @@ impl Site {
                 wrong(format!("{loan_of} was made while the target was on its way home; it is {now}"));
             }
         }
-        let live: TargetSet = self.coordinator.loans().map(|(target, _)| target).collect();
+        let live = self.on_loan();
         if all(&self.lent.made) != live {
             wrong(format!("loans of {live} are on record, made were {}; it is {now}", all(&self.lent.made)));
         }

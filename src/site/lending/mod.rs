@@ -98,7 +98,7 @@ impl Site {
         if !self.lends() && self.lent == Lent::default() {
             return;
         }
-        let live: TargetSet = self.coordinator.loans().map(|(target, _)| target).collect();
+        let live = self.on_loan();
         let over = &all(&self.lent.made) - &live;
         remove(&mut self.lent.made, &over);
         self.lent.restart(&over);

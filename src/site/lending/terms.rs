@@ -9,6 +9,7 @@ use crate::coordinator::Loan;
 use crate::site::queue::Queue;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What one queue may borrow: until when each target, and how many.
 pub(super) struct Terms {
@@ -36,7 +37,7 @@ impl Site {
                 q.config.lending.borrow.from.as_ref().is_none_or(|from| from.iter().any(|n| **n == *lender.name))
             })
             .collect();
-        borrowers.sort_by_key(|q| (Reverse(q.config.policy.scheduler.precedence), q.name.clone()));
+        borrowers.sort_by_key(|q| place(q));
         borrowers.into_iter().map(|q| q.id).collect()
     }
 
@@ -44,10 +45,7 @@ impl Site {
     pub(super) fn borrowers(&self) -> Vec<QueueId> {
         let mut all: Vec<QueueId> =
             self.queues.iter().filter(|q| q.started).flat_map(|q| self.borrowers_of(q)).collect();
-        all.sort_by_key(|id| {
-            let queue = self.queue(*id);
-            (Reverse(queue.config.policy.scheduler.precedence), queue.name.clone())
-        });
+        all.sort_by_key(|id| place(self.queue(*id)));
         all.dedup();
         all
     }
@@ -57,8 +55,8 @@ impl Site {
         let lends = |q: &&Queue| q.started && self.borrowers_of(q).contains(&borrower.id);
         let mut lenders: Vec<&Queue> = self.queues.iter().filter(lends).collect();
         let from = borrower.config.lending.borrow.from.as_deref().unwrap_or_default();
-        let place = |q: &Queue| from.iter().position(|name| **name == *q.name);
-        lenders.sort_by_key(|q| (place(q), q.name.clone()));
+        let asked = |q: &Queue| from.iter().position(|name| **name == *q.name);
+        lenders.sort_by_key(|q| (asked(q), q.name.clone()));
         lenders
     }
 
@@ -70,6 +68,11 @@ impl Site {
     /// What a queue has lent.
     pub(super) fn lent_by(&self, lender: QueueId) -> TargetSet {
         self.loans_if(|loan| loan.lender == lender)
+    }
+
+    /// What is on loan.
+    pub(super) fn on_loan(&self) -> TargetSet {
+        self.loans_if(|_| true)
     }
 
     fn loans_if(&self, of: impl Fn(&Loan) -> bool) -> TargetSet {
@@ -97,7 +100,7 @@ impl Site {
         if in_all == 0 {
             return terms;
         }
-        let lent = self.loans_if(|_| true);
+        let lent = self.on_loan();
         for lender in self.lenders_of(borrower) {
             let Some(lend) = lender.lend() else { continue };
             let busy = lender.scheduler.as_ref().is_none_or(|s| s.needs_pass(now));
@@ -174,4 +177,9 @@ impl Site {
         }
         divided
     }
+}
+
+/// A queue's place among borrowers.
+fn place(queue: &Queue) -> (Reverse<i32>, Arc<str>) {
+    (Reverse(queue.config.policy.scheduler.precedence), queue.name.clone())
 }
