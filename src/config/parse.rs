@@ -9,6 +9,7 @@ use super::{Config, JobSize, Members, PolicyConfig, Profiles, QueueConfig, Resou
 use crate::formats::error::quote;
 use crate::formats::hostlist::Hostlist;
 use crate::formats::r::banned_character;
+use std::fmt::Arguments;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
@@ -228,10 +229,22 @@ fn unknown_queue<'n>(
     key: &str,
     span: &Range<usize>,
     name: &str,
-    names: impl IntoIterator<Item = &'n String> + Clone,
+    names: impl IntoIterator<Item = &'n String, IntoIter: Clone>,
 ) {
     let message = format_args!("no queue {} is configured", quote(name));
-    let names = || names.clone().into_iter().map(String::as_str);
+    unknown_name(reader, key, span, message, name, names.into_iter().map(String::as_str));
+}
+
+/// A name that is none of those that there are: with the nearest of them, or all.
+pub(super) fn unknown_name<'n>(
+    reader: &Reader<'_>,
+    key: &str,
+    span: &Range<usize>,
+    message: Arguments<'_>,
+    name: &str,
+    names: impl Iterator<Item = &'n str> + Clone,
+) {
+    let names = || names.clone();
     match nearest(name, names()) {
         Some(near) => reader.error_help(key, span.clone(), message, format!("did you mean `{near}`?")),
         None if names().next().is_some() => {

@@ -4,7 +4,7 @@
 //! lies over the keys of `[policy.scheduler]`, and below the keys that a queue has of its own. One that has the name of a
 //! built-in profile lies over that.
 
-use super::error::nearest;
+use super::parse::unknown_name;
 use super::policy::SchedulerPatch;
 use super::reader::{Reader, Section};
 use super::{Config, PolicyConfig, SchedulerSettings};
@@ -66,11 +66,12 @@ impl Profiles {
 
     /// Reads `[profiles]`, over those that are built in.
     pub(super) fn read(top: &mut Section<'_, '_>) -> Self {
-        let mut profiles = Self::default();
+        let built_in = Self::default();
+        let mut profiles = built_in.clone();
         let drafts = read_drafts(top);
         for name in drafts.keys() {
             let mut chain = vec![name.as_str()];
-            let Some(patch) = resolve(top.reader, &drafts, &profiles, &mut chain) else { continue };
+            let Some(patch) = resolve(top.reader, &drafts, &built_in, &mut chain) else { continue };
             profiles.0.insert(name.clone(), patch);
         }
         profiles
@@ -108,7 +109,8 @@ impl Profiles {
     ) -> Option<&SchedulerPatch> {
         let found = self.0.get(name);
         if found.is_none() {
-            unknown(reader, key, name, span, self.names());
+            let message = format_args!("there is no profile {}", quote(name));
+            unknown_name(reader, key, span, message, name, self.names());
         }
         found
     }
@@ -150,55 +152,31 @@ fn resolve<'d>(
 ) -> Option<SchedulerPatch> {
     let name = *chain.last()?;
     let draft = &drafts[name];
-    let namesake = built_in.0.get(name).filter(|_| chain.len() == 1 || draft.inherits.is_none());
+    let key = || format!("{}.inherits", draft.key);
     let below = match &draft.inherits {
-        None => namesake.cloned().unwrap_or_default(),
-        Some((parent, span)) => {
-            let key = format!("{}.inherits", draft.key);
-            let own = chain.contains(&parent.as_str());
-            match drafts.get_key_value(parent.as_str()) {
-                // A profile may refine the built-in one of its name.
-                _ if parent == name && built_in.contains(name) => built_in.0.get(name).cloned()?,
-                Some(_) if own => {
-                    // Told once, where the loop is closed by the first of its profiles.
-                    if chain.first() == Some(&parent.as_str()) {
-                        let first = chain.iter().min().copied().unwrap_or(name);
-                        if chain.first() == Some(&first) {
-                            let mut names: Vec<String> = chain.iter().map(|name| quote(name).to_string()).collect();
-                            names.push(quote(parent).to_string());
-                            reader.error(
-                                &key,
-                                span.clone(),
-                                format_args!("profiles inherit from each other: {}", names.join(", from ")),
-                            );
-                        }
-                    }
-                    return None;
-                }
-                Some((parent, _)) => {
-                    chain.push(parent);
-                    let below = resolve(reader, drafts, built_in, chain);
-                    chain.pop();
-                    below?
-                }
-                None => built_in.find(reader, &key, parent, span)?.clone(),
+        // A profile may refine the built-in one of its name, and does so if it says nothing.
+        None => built_in.get(name).cloned().unwrap_or_default(),
+        Some((parent, _)) if parent == name && built_in.contains(name) => built_in.get(name)?.clone(),
+        Some((parent, span)) if chain.contains(&parent.as_str()) => {
+            // Told once: where the loop is closed by the first of its profiles.
+            let first = chain.iter().min();
+            if chain.first() == Some(&parent.as_str()) && chain.first() == first {
+                let names: Vec<String> =
+                    chain.iter().copied().chain([parent.as_str()]).map(|name| quote(name).to_string()).collect();
+                let message = format_args!("profiles inherit from each other: {}", names.join(", from "));
+                reader.error(&key(), span.clone(), message);
             }
+            return None;
         }
+        Some((parent, span)) => match drafts.get_key_value(parent.as_str()) {
+            Some((parent, _)) => {
+                chain.push(parent);
+                let below = resolve(reader, drafts, built_in, chain);
+                chain.pop();
+                below?
+            }
+            None => built_in.find(reader, &key(), parent, span)?.clone(),
+        },
     };
     Some(draft.patch.over(&below))
-}
-
-fn unknown<'n>(
-    reader: &Reader<'_>,
-    key: &str,
-    name: &str,
-    span: &Range<usize>,
-    names: impl Iterator<Item = &'n str> + Clone,
-) {
-    let message = format_args!("there is no profile {}", quote(name));
-    let help = match nearest(name, names.clone()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("known are {}", names.collect::<Vec<_>>().join(", ")),
-    };
-    reader.error_help(key, span.clone(), message, help);
 }
