@@ -6,7 +6,8 @@
 use super::args::ReplayArgs;
 use super::diagnostic::Failure;
 use super::exit::Exit;
-use super::summary::{Look, length};
+use super::replay::tell_warnings;
+use super::summary::{Look, STATES, length};
 use crate::replay::assembly::{Architecture, Finished, RunOptions, assemble_in};
 use crate::replay::compare::{Comparison, Row};
 use crate::replay::metrics::{Figures, SchedulingFigures};
@@ -18,7 +19,7 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 /// A line of a table: its name, and how its value is found.
-type Line<From, To> = (&'static str, fn(&From) -> To);
+type Line = (&'static str, fn(&SchedulingFigures) -> String);
 
 /// Nanoseconds since this was first asked.
 fn stopwatch() -> u64 {
@@ -41,7 +42,7 @@ pub(super) fn run(args: &ReplayArgs, scenario: &Scenario, options: &RunOptions) 
         let unchecked = RunOptions { check: false, ..options.clone() };
         let mut serial = on_threads(1, architecture, scenario, &unchecked)?;
         let parallel = on_threads(0, architecture, scenario, &unchecked)?;
-        tell(architecture, &serial);
+        tell_warnings(&format!("{architecture}: "), &serial);
         if options.check {
             let checked = on_threads(0, architecture, scenario, options)?.outcome;
             serial.outcome.report.invariants = checked.report.invariants;
@@ -93,18 +94,6 @@ fn on_threads(
     })
 }
 
-fn tell(architecture: Architecture, finished: &Finished) {
-    for warning in &finished.warnings {
-        super::output::complain(format_args!("warning: {architecture}: {warning}"));
-    }
-    for refusal in &finished.outcome.refusals {
-        super::output::complain(format_args!(
-            "warning: {architecture}: at {} {} was refused: {}",
-            refusal.at, refusal.name, refusal.error
-        ));
-    }
-}
-
 /// The whole text.
 fn text(scenario: &Scenario, rows: &Comparison, look: Look) -> String {
     let title = if scenario.title.is_empty() { String::new() } else { format!(": {}", scenario.title) };
@@ -132,15 +121,8 @@ fn add(table: &mut Table, rows: &Comparison, name: &str, of: impl Fn(&Row) -> St
 
 fn results(rows: &Comparison, look: Look) -> Table {
     let mut table = table(rows, look, "");
-    add(&mut table, rows, "jobs completed", |r| r.report.total.jobs.completed.to_string());
-    let others: [Line<Figures, u64>; 6] = [
-        ("failed", |f| f.jobs.failed),
-        ("cancelled", |f| f.jobs.cancelled),
-        ("denied", |f| f.jobs.denied),
-        ("pending", |f| f.jobs.pending),
-        ("held", |f| f.jobs.held),
-        ("running", |f| f.jobs.running),
-    ];
+    let [(_, completed), others @ ..] = STATES;
+    add(&mut table, rows, "jobs completed", |r| completed(&r.report.total).to_string());
     for (name, of) in others.iter().filter(|(_, of)| rows.values().any(|r| of(&r.report.total) > 0)) {
         add(&mut table, rows, name, |r| of(&r.report.total).to_string());
     }
@@ -192,7 +174,7 @@ fn costs(rows: &Comparison, look: Look) -> Table {
 fn times(rows: &Comparison, look: Look) -> Table {
     let mut table = table(rows, look, "");
     add(&mut table, rows, "passes", |r| r.report.passes.to_string());
-    let kinds: [Line<SchedulingFigures, String>; 3] = [
+    let kinds: [Line; 3] = [
         ("per pass", |s| format!("{:.1} us", s.per_pass_us)),
         ("longest step", |s| format!("{:.2} ms", s.step_max_ms)),
         ("in all", |s| format!("{:.2} s", s.total_s)),

@@ -3,6 +3,7 @@
 use super::args::{Architectures, ReplayArgs};
 use super::diagnostic::Failure;
 use super::exit::Exit;
+use super::output::complain;
 use super::progress::Progress;
 use super::summary::{Look, summary};
 use crate::base::Timestamp;
@@ -40,7 +41,7 @@ pub(super) fn run(args: &ReplayArgs) -> Result<Exit, Failure> {
     finished.outcome.report.measured(began.elapsed().as_secs_f64());
     // What a scenario expects, it expects of donations.
     let verdicts = if architecture == Architecture::Donation { judge(&finished) } else { Vec::new() };
-    tell_warnings(&finished);
+    tell_warnings("", &finished);
     let text = if args.json {
         let json = serde_json::to_string_pretty(&finished.outcome.report);
         json.map_err(|e| Failure::new(format!("cannot write the result as JSON: {e}"), None))? + "\n"
@@ -99,15 +100,13 @@ fn scenario(args: &ReplayArgs) -> Result<Scenario, Failure> {
     Ok(scenario)
 }
 
-fn tell_warnings(finished: &Finished) {
+/// Says what is odd about a replay, each line after what it is `of`.
+pub(super) fn tell_warnings(of: &str, finished: &Finished) {
     for warning in &finished.warnings {
-        super::output::complain(format_args!("warning: {warning}"));
+        complain(format_args!("warning: {of}{warning}"));
     }
     for refusal in &finished.outcome.refusals {
-        super::output::complain(format_args!(
-            "warning: at {} {} was refused: {}",
-            refusal.at, refusal.name, refusal.error
-        ));
+        complain(format_args!("warning: {of}at {} {} was refused: {}", refusal.at, refusal.name, refusal.error));
     }
 }
 
@@ -124,10 +123,7 @@ fn verdict(finished: &Finished, verdicts: &[Verdict]) -> Result<Exit, Failure> {
             if let Some(failure) = &verdict.failure {
                 let why = if verdict.why.is_empty() { String::new() } else { format!(" ({})", verdict.why) };
                 let file = finished.scenario.file.display();
-                super::output::complain(format_args!(
-                    "{file}:{}: expected {}{why}: {failure}",
-                    verdict.line, verdict.what
-                ));
+                complain(format_args!("{file}:{}: expected {}{why}: {failure}", verdict.line, verdict.what));
             }
         }
         let message = format!("{failed} of {} expectations failed", verdicts.len());

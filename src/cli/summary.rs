@@ -221,9 +221,9 @@ fn head(text: &mut String, finished: &Finished) -> std::fmt::Result {
 }
 
 /// States of jobs that a column stands for. All but the first are shown only where there are such jobs.
-type StateColumn = (&'static str, fn(&Figures) -> u64);
+pub(super) type StateColumn = (&'static str, fn(&Figures) -> u64);
 
-const STATES: [StateColumn; 7] = [
+pub(super) const STATES: [StateColumn; 7] = [
     ("completed", |f| f.jobs.completed),
     ("failed", |f| f.jobs.failed),
     ("cancelled", |f| f.jobs.cancelled),

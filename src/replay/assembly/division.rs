@@ -40,33 +40,19 @@ pub(super) struct Division {
 impl Division {
     pub fn new(assembly: &Assembly, graph: &Graph, properties: &Properties) -> Self {
         let parties = parties(assembly);
-        let covers = |party: &Party, target: TargetId| match &party.members {
-            Members::All => true,
-            Members::Hosts(hosts) => graph.target(target).is_some_and(|t| hosts.contains(&t.host)),
-            Members::Requires(names) => names.iter().all(|name| properties.has(name, target)),
+        let wants = |n: usize, target: &TargetId| {
+            let host = graph.target(*target).map(|t| &*t.host);
+            parties[n].covers(host, |name| properties.has(name, *target))
         };
-        let mut lots: BTreeMap<Vec<usize>, Vec<TargetId>> = BTreeMap::new();
-        for target in graph.targets_in_order() {
-            let by = (0..parties.len()).filter(|n| covers(&parties[*n], *target)).collect();
-            lots.entry(by).or_default().push(*target);
-        }
         let mut parts: Vec<TargetSet> = vec![TargetSet::new(); parties.len()];
         // What one covers alone comes first: it lessens what the largest job lacks.
-        let mut lots: Vec<(Vec<usize>, Vec<TargetId>)> = lots.into_iter().filter(|(by, _)| !by.is_empty()).collect();
+        let mut lots = lots(graph.targets_in_order().iter().copied(), parties.len(), wants);
         lots.sort_by_key(|(by, _)| by.len());
         for (by, targets) in lots {
-            let claims: Vec<Claim> = by
-                .iter()
-                .map(|n| Claim {
-                    work: parties[*n].work,
-                    lacks: parties[*n].largest.saturating_sub(parts[*n].len() as u64),
-                })
-                .collect();
-            let mut rest = targets.as_slice();
-            for (party, n) in by.iter().zip(divide(rest.len() as u64, &claims)) {
-                let (mine, others) = rest.split_at(n as usize);
-                parts[*party].extend(mine.iter().copied());
-                rest = others;
+            let lacks = |n: usize| parties[n].largest.saturating_sub(parts[n].len() as u64);
+            let claims: Vec<Claim> = by.iter().map(|n| Claim { work: parties[*n].work, lacks: lacks(*n) }).collect();
+            for (party, mine) in deal(&by, &targets, &claims) {
+                parts[party].extend(mine.iter().copied());
             }
         }
         let parts = parties.keys().cloned().zip(parts).collect();
@@ -95,32 +81,56 @@ impl Division {
 
     /// Who gets which of new nodes: a lot of their own, by the same rule, but that nobody's largest job counts.
     pub fn of_addition(&self, addition: &R) -> Vec<(String, Vec<u32>)> {
-        let covers = |party: &Party, entry: &RankEntry| match &party.members {
-            Members::All => true,
-            Members::Hosts(hosts) => entry.host.as_ref().is_some_and(|host| hosts.contains(host)),
-            Members::Requires(names) => {
-                let has = |name| addition.properties.get(name).is_some_and(|ranks| ranks.contains(entry.rank));
-                names.iter().all(has)
-            }
+        let wants = |n: usize, entry: &&RankEntry| {
+            let has = |name: &str| addition.properties.get(name).is_some_and(|ranks| ranks.contains(entry.rank));
+            self.parties[n].covers(entry.host.as_deref(), has)
         };
-        let mut lots: BTreeMap<Vec<usize>, Vec<u32>> = BTreeMap::new();
-        for entry in &addition.ranks {
-            let by = (0..self.parties.len()).filter(|n| covers(&self.parties[*n], entry)).collect();
-            lots.entry(by).or_default().push(entry.rank);
-        }
         let mut given: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-        for (by, ranks) in lots.into_iter().filter(|(by, _)| !by.is_empty()) {
+        for (by, entries) in lots(addition.ranks.iter(), self.parties.len(), wants) {
             let claims: Vec<Claim> = by.iter().map(|n| Claim { work: self.parties[*n].work, lacks: 0 }).collect();
-            let mut rest = ranks.as_slice();
-            for (party, n) in by.iter().zip(divide(rest.len() as u64, &claims)) {
-                let (mine, others) = rest.split_at(n as usize);
-                given.entry(*party).or_default().extend(mine);
-                rest = others;
+            for (party, mine) in deal(&by, &entries, &claims) {
+                given.entry(party).or_default().extend(mine.iter().map(|entry| entry.rank));
             }
         }
         let name = |n: usize| self.parties.get_index(n).map_or_else(String::new, |(name, _)| name.clone());
         given.into_iter().map(|(party, ranks)| (name(party), ranks)).collect()
     }
+}
+
+impl Party {
+    /// Whether it covers a node: by its host, if it has one, and its properties.
+    fn covers(&self, host: Option<&str>, has: impl Fn(&str) -> bool) -> bool {
+        match &self.members {
+            Members::All => true,
+            Members::Hosts(hosts) => host.is_some_and(|host| hosts.contains(host)),
+            Members::Requires(names) => names.iter().all(|name| has(name)),
+        }
+    }
+}
+
+/// Things by who wants them, in their order; what nobody wants is left out.
+fn lots<T>(
+    things: impl Iterator<Item = T>,
+    parties: usize,
+    wants: impl Fn(usize, &T) -> bool,
+) -> Vec<(Vec<usize>, Vec<T>)> {
+    let mut lots: BTreeMap<Vec<usize>, Vec<T>> = BTreeMap::new();
+    for thing in things {
+        let by = (0..parties).filter(|n| wants(*n, &thing)).collect();
+        lots.entry(by).or_default().push(thing);
+    }
+    lots.into_iter().filter(|(by, _)| !by.is_empty()).collect()
+}
+
+/// A lot dealt out to those who want it, one after the other.
+fn deal<'l, T>(by: &[usize], lot: &'l [T], claims: &[Claim]) -> Vec<(usize, &'l [T])> {
+    let mut rest = lot;
+    let part = |(party, n): (&usize, u64)| {
+        let (mine, others) = rest.split_at(n as usize);
+        rest = others;
+        (*party, mine)
+    };
+    by.iter().zip(divide(lot.len() as u64, claims)).map(part).collect()
 }
 
 /// All queues with nodes that there are or will be, with their work.
