@@ -29,6 +29,11 @@ impl Site {
                 JobState::Running => return Ok(()),
                 JobState::Pending | JobState::Held => {
                     self.withdraw(now, slot, effects);
+                    // Held since its queue was removed: it runs in a queue that lives, or in a tombstone.
+                    if self.queue(self.jobs.job(slot).queue).removed {
+                        let to = self.queue_found(now, &found, effects);
+                        self.rehome(now, slot, to);
+                    }
                     slot
                 }
                 state @ (JobState::Ended(_) | JobState::Denied | JobState::Cancelled) => {
@@ -47,10 +52,7 @@ impl Site {
 
     /// Enters a job that the site did not know, as pending.
     fn adopt(&mut self, now: Timestamp, found: &Found, effects: &mut Vec<Effect>) -> u32 {
-        let queue = match self.names.get(found.queue.as_str()) {
-            Some(id) => *id,
-            None => self.tombstone(now, &found.queue, effects),
-        };
+        let queue = self.queue_found(now, found, effects);
         let slot = self.jobs.add(Job {
             id: found.id,
             state: JobState::Pending,
@@ -73,6 +75,14 @@ impl Site {
         });
         self.count(queue, JobState::Pending, |n| *n += 1);
         slot
+    }
+
+    /// The queue in which a found job says that it runs, or a tombstone under that name.
+    fn queue_found(&mut self, now: Timestamp, found: &Found, effects: &mut Vec<Effect>) -> QueueId {
+        match self.names.get(found.queue.as_str()) {
+            Some(id) => *id,
+            None => self.tombstone(now, &found.queue, effects),
+        }
     }
 
     /// A queue that is no more, for jobs that are left of it: the removed one of that name if it still has a

@@ -266,6 +266,13 @@ impl Site {
     /// Moves a waiting job to another queue, where it is pending.
     pub(super) fn relocate(&mut self, now: Timestamp, slot: u32, to: QueueId, effects: &mut Vec<Effect>) {
         self.withdraw(now, slot, effects);
+        self.rehome(now, slot, to);
+        self.set_state(slot, JobState::Pending);
+        self.enqueue(now, slot, effects);
+    }
+
+    /// Enters a job that no scheduler has under another queue.
+    pub(super) fn rehome(&mut self, now: Timestamp, slot: u32, to: QueueId) {
         let home = self.home(to);
         let job = self.jobs.job_mut(slot);
         let (from, state) = (std::mem::replace(&mut job.queue, to), job.state);
@@ -274,8 +281,6 @@ impl Site {
         self.jobs.job_mut(slot).history.add(now, Note::Moved { from: left, to: joined });
         self.count(from, state, |n| *n -= 1);
         self.count(to, state, |n| *n += 1);
-        self.set_state(slot, JobState::Pending);
-        self.enqueue(now, slot, effects);
     }
 
     /// Keeps a waiting job outside the schedulers.

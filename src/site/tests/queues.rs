@@ -68,6 +68,34 @@ fn a_virtual_queue_lives_in_its_parent() {
 }
 
 #[test]
+fn a_job_of_a_removed_queue_that_is_found_running_runs_in_the_queue_it_names() {
+    check(
+        &mut bed(),
+        "
+        @0 create batch; create night; online 0-3; start batch; submit 1 q=night n=2; submit 2 q=night n=1
+        > created batch
+        > created night
+        > started batch
+        > up batch 0-3
+        @1 remove night hold
+        > held 1: queue night was removed
+        > held 2: queue night was removed
+        > removed night
+        # Its record is behind: somebody moved it and started it.
+        @2 found 1 batch 0-1; submit 3 q=batch n=3
+        @3 found 2 night 2
+        > down batch 2
+        > down night 2
+        > leaving night 2 to batch
+        @4 end 1; free 1; end 2; free 2
+        > donated night 2 to batch since 3
+        > up batch 2
+        > start 3 batch 0-2
+        ",
+    );
+}
+
+#[test]
 fn enabled_and_started_are_two_things() {
     check(
         &mut bed(),
