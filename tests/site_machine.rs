@@ -18,12 +18,13 @@ use sluice::formats::count::Count;
 use sluice::formats::hostlist::Hostlist;
 use sluice::formats::r::R;
 use sluice::graph::{Graph, Properties};
-use sluice::matcher::{Amount, Freed, PoolNeed, PoolNeeds, Request, Selection, Shape, Within};
+use sluice::matcher::{Amount, Freed, PoolNeed, PoolNeeds, Reason, Request, Selection, Shape, Within};
 use sluice::site::{
     Configure, Counts, Effect, Event, EventError, Found, GroupMode, Job, JobState, Observer, Outcome, PendingFate,
-    QueueView, Site, SiteOptions, Snapshot, StartMode, Submission, SwitchSpec, Usage,
+    QueueView, Site, SiteOptions, Snapshot, StartMode, Submission, SwitchSpec, Usage, Why,
 };
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::sync::{Arc, LazyLock};
 
@@ -337,7 +338,7 @@ impl Machine {
         if self.lean {
             return self.run_lean(op);
         }
-        let before = self.promises();
+        let (before, aside) = (self.promises(), self.aside());
         let (first_end, quiet, high) = (self.first_end(), self.quiet(), self.high_is_held_back());
         let held: Vec<JobId> =
             self.site.all_jobs().map(|j| j.id).filter(|id| self.site.held_back(*id).is_some()).collect();
@@ -362,7 +363,7 @@ impl Machine {
             op => matches!(op, Op::End { .. } | Op::Free { .. } | Op::Wait(_) | Op::Wake) && !high,
         };
         if calm && quiet && self.quiet() && self.now < first_end {
-            self.kept(&before)?;
+            self.kept(&before, &aside)?;
         }
         if matches!(op, Op::End { .. } | Op::Cancel(_) | Op::Wait(_) | Op::Wake) {
             self.late_ones_go_behind(&held)?;
@@ -686,10 +687,25 @@ impl Machine {
             && self.site.coordinator().loans().next().is_none()
     }
 
-    /// I9 across passes, where nothing happened that excuses a delay.
-    fn kept(&self, before: &BTreeMap<JobId, Timestamp>) -> Result<(), TestCaseError> {
+    /// Who was set aside, since nothing lets it start: what holds without limit, or is not there, has to go first.
+    fn aside(&self) -> BTreeSet<JobId> {
+        let never = |j: &&Job| matches!(&j.why, Why::Reason(r) if matches!(**r, Reason::NoFiniteStart(_)));
+        self.site.all_jobs().filter(|j| j.state == JobState::Pending).filter(never).map(|j| j.id).collect()
+    }
+
+    /// I9 across passes, where nothing happened that excuses a delay. Who was set aside and can start now goes before
+    /// those behind it again.
+    fn kept(&self, before: &BTreeMap<JobId, Timestamp>, aside: &BTreeSet<JobId>) -> Result<(), TestCaseError> {
+        let order = |j: &Job| (Reverse(self.site.order_priority(j)), j.in_order_from(), j.id);
         for (id, at) in before {
             let Some(job) = self.site.job(*id).filter(|j| j.state == JobState::Pending) else { continue };
+            let back = |id: &JobId| {
+                let other = self.site.job(*id).filter(|j| j.home == job.home && order(j) < order(job));
+                other.is_some_and(|j| !j.planned.is_never() || j.state == JobState::Running)
+            };
+            if aside.iter().any(back) {
+                continue;
+            }
             prop_assert!(job.planned <= *at, "I9: job {} was planned for {}, now for {}", id, at, job.planned);
         }
         Ok(())

@@ -288,7 +288,8 @@ fn user_limits(site: &Site, found: &mut Vec<Violation>) {
         jobs.sort_by_key(|j| (Reverse(j.priority), j.submitted, j.id));
         let mut open = !parked(queue);
         for job in jobs {
-            let most = job.request.as_deref().and_then(super::rules::most_nodes).unwrap_or(u64::MAX);
+            let most =
+                job.request.as_deref().and_then(|r| super::rules::most_nodes(r, &site.graph)).unwrap_or(u64::MAX);
             (n, nodes) = (n + 1, nodes.saturating_add(most));
             open &= keeps(n, nodes);
             let name = &queue.name;

@@ -83,7 +83,7 @@ impl Site {
         let request = s.request.as_ref().map_err(|reason| Denial::Reason(reason.clone()))?;
         let asked = s.limit.filter(|limit| *limit > Duration::ZERO);
         let limit = asked.or(queue.rules.default_duration).unwrap_or(Duration::INFINITE);
-        queue.rules.admit(&Place::of(&queue.name, &self.config), s.userid, limit, request)?;
+        queue.rules.admit(&Place::of(&queue.name, &self.config), s.userid, limit, request, &self.graph)?;
         self.admit_user(id, s.userid, request)?;
         Ok(limit)
     }
@@ -254,7 +254,7 @@ impl Site {
         }
         let Some(request) = &job.request else { return Ok(()) };
         let place = Place::of(&queue.name, &self.config);
-        let admitted = queue.rules.admit(&place, job.userid, job.limit, request);
+        let admitted = queue.rules.admit(&place, job.userid, job.limit, request, &self.graph);
         // Who is there already counts as one of those that wait.
         let admitted = admitted.and_then(|()| match job.queue == to {
             true => Ok(()),

@@ -170,6 +170,7 @@ impl Site {
             self.tell(now, id, Input::Graph(self.graph.clone()), effects);
             self.tell(now, id, Input::Properties(self.properties.clone()), effects);
             self.renew_members(now, id, effects);
+            self.other_sizes(now, id, effects);
         }
         self.renew_pools(now, effects);
     }

@@ -9,7 +9,8 @@ use crate::base::Duration;
 use crate::config::layers::key;
 use crate::config::{Access, Config, JobSize, People, PolicyConfig};
 use crate::formats::duration;
-use crate::matcher::{Request, Shape};
+use crate::graph::Graph;
+use crate::matcher::{Request, Shape, Within};
 
 /// The rules of one queue.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -33,10 +34,12 @@ struct Asked {
 }
 
 impl Asked {
-    fn by(request: &Request) -> Self {
+    /// What a request asks for; of vertices that it wants for itself all nodes inside, as many as it gets at least.
+    fn by(request: &Request, graph: &Graph) -> Self {
         let each = Self::in_one_place(request);
         let times = |n: u64| n.saturating_mul(request.shared.places());
-        Self { nnodes: times(each.nnodes), ncores: times(each.ncores), ngpus: times(each.ngpus) }
+        let all = alone_in(request).map(|within| sum_of(within, sizes_of(within, graph).into_iter()));
+        Self { nnodes: all.unwrap_or(times(each.nnodes)), ncores: times(each.ncores), ngpus: times(each.ngpus) }
     }
 
     fn in_one_place(request: &Request) -> Self {
@@ -62,13 +65,34 @@ impl Asked {
     }
 }
 
-/// The most nodes that a request may get: of slots anywhere a node each; `None`: there is no bound.
-pub(super) fn most_nodes(request: &Request) -> Option<u64> {
+/// The most nodes that a request may get: of slots anywhere a node each, of vertices that it wants for itself, as racks,
+/// all inside. `None`: there is no bound.
+pub(super) fn most_nodes(request: &Request, graph: &Graph) -> Option<u64> {
+    if let Some(within) = alone_in(request) {
+        return Some(sum_of(within, sizes_of(within, graph).into_iter().rev()));
+    }
     let count = match &request.shape {
         Shape::Whole { nodes, .. } | Shape::Nodes { nodes, .. } => nodes,
         Shape::Slots { slots, .. } => slots,
     };
     Some(count.max()?.saturating_mul(request.shared.places()))
+}
+
+/// Where a job wants all that is inside.
+fn alone_in(request: &Request) -> Option<&Within> {
+    request.shared.within.as_ref().filter(|within| within.exclusive)
+}
+
+/// How many nodes are in each of the vertices where a job may be, ascending.
+fn sizes_of(within: &Within, graph: &Graph) -> Vec<u64> {
+    let vertices = graph.kind_id(&within.kind).map_or(&[][..], |kind| graph.of_kind(kind));
+    let mut sizes: Vec<u64> = vertices.iter().map(|v| graph.targets_in(*v).len() as u64).filter(|n| *n > 0).collect();
+    sizes.sort_unstable();
+    sizes
+}
+
+fn sum_of(within: &Within, sizes: impl Iterator<Item = u64>) -> u64 {
+    sizes.take(usize::try_from(within.count).unwrap_or(usize::MAX)).sum()
 }
 
 impl Rules {
@@ -87,7 +111,14 @@ impl Rules {
     ///
     /// # Errors
     /// The first rule that it breaks: access, then duration, then sizes.
-    pub fn admit(&self, at: &Place<'_>, userid: u32, limit: Duration, request: &Request) -> Result<(), Denial> {
+    pub fn admit(
+        &self,
+        at: &Place<'_>,
+        userid: u32,
+        limit: Duration,
+        request: &Request,
+        graph: &Graph,
+    ) -> Result<(), Denial> {
         if !self.access.admits(at.people, userid) {
             let (key, queue) = (at.key("access"), at.queue.to_owned());
             let (user, allowed) = (at.people.called(userid), who(&self.access, at.people));
@@ -102,7 +133,7 @@ impl Rules {
         if self.max == JobSize::default() && self.min == JobSize::default() {
             return Ok(());
         }
-        let asked = Asked::by(request);
+        let asked = Asked::by(request, graph);
         let sizes = [
             ("nnodes", asked.nnodes, self.max.nnodes, self.min.nnodes),
             ("ncores", asked.ncores, self.max.ncores, self.min.ncores),

@@ -173,7 +173,7 @@ impl Site {
         if let Some(most) = limits.max_running_jobs.filter(|most| *most < 1) {
             return Err(place.denial(RUNNING_JOBS, "1".to_owned(), format!("at most {most}")));
         }
-        let nodes = most_nodes(request);
+        let nodes = most_nodes(request, &self.graph);
         if let Some(most) = limits.max_running_nodes.filter(|most| nodes.is_none_or(|nodes| nodes > *most)) {
             let asked = nodes.map_or_else(|| "any number".to_owned(), |nodes| format!("up to {nodes}"));
             return Err(place.denial(RUNNING_NODES, asked, format!("at most {most}")));
@@ -197,7 +197,7 @@ impl Site {
         }
         let waiting = |inside| Standing::Waiting {
             key: (Reverse(job.priority), job.submitted, job.id, slot),
-            nodes: job.request.as_deref().and_then(most_nodes).unwrap_or(u64::MAX),
+            nodes: job.request.as_deref().and_then(|r| most_nodes(r, &self.graph)).unwrap_or(u64::MAX),
             inside,
         };
         let standing = match job.state {
@@ -307,6 +307,13 @@ impl Site {
             running.chain(waiting).map(|(slot, runs, nodes)| Counted { job: self.jobs.job(slot).id, runs, nodes });
         let user = self.config.people.called(job.userid);
         Some(HeldBack { limit: limit.into(), allowed, user, counted: counted.collect() })
+    }
+
+    /// How many nodes are in a rack may be otherwise, which counts for those who want racks for themselves.
+    pub(super) fn other_sizes(&mut self, now: Timestamp, id: QueueId, effects: &mut Vec<Effect>) {
+        if limits(self.queue(id)).max_running_nodes.is_some() {
+            self.other_user_limits(now, id, effects);
+        }
     }
 
     /// The limits of a queue are others than before.

@@ -5,7 +5,7 @@
 //! ```text
 //! submit ID [q=QUEUE] [n=NODES | slots=N | n=NODES c=CORES] [t=LIMIT] [p=PRIORITY] [u=USER] [lic=LICENCES] [ssd=SSD OF ONE RACK] [racks=N: all of them]
 //! end|fail|requeue|cancel ID…   free ID [TARGETS]   move ID QUEUE   relimit ID LIMIT   prioritize ID PRIORITY
-//! create|change NAME [hosts=LIST] [parent=Q] [policy=P] [precedence=N] [overlap=take] [horizon=H] [max=NODES]
+//! create|change NAME [hosts=LIST] [parent=Q] [policy=P] [precedence=N] [overlap=take] [horizon=H] [max=NODES] [each=NODES OF ONE USER]
 //! remove NAME [move=Q|hold|cancel]   enable|disable NAME   start NAME [take] [group=GIVEUP] [min=N] [waves=N]
 //!     [lend=QUEUE,…] [floor=N] [longest=SECONDS] [idle=SECONDS] [home=SECONDS] [cap=N] [kept=N: its own floor] [from=QUEUE,…]
 //! recall TARGETS
@@ -227,6 +227,7 @@ fn queue(name: &str, keys: &BTreeMap<&str, &str>) -> QueueConfig {
     }
     settings.precedence = keys.get("precedence").map_or(0, |n| n.parse().expect("a number"));
     policy.limits.job_size_max.nnodes = keys.get("max").map(|n| n.parse().expect("a number"));
+    policy.limits.user.max_running_nodes = keys.get("each").map(|n| n.parse().expect("a number"));
     let seconds =
         |key: &str, default| keys.get(key).map_or(default, |n| Duration::from_secs(n.parse().expect("seconds")));
     let names = |list: &&str| list.split(',').map(str::to_owned).collect::<Vec<_>>();

@@ -130,6 +130,20 @@ fn an_exclusive_rack_is_all_of_it() {
 }
 
 #[test]
+fn an_exclusive_rack_counts_for_limits_with_all_its_nodes() {
+    let mut bed = pools();
+    bed.step(0, "stop b; release b; change a policy=easy max=3 each=3; start a");
+    bed.step(1, "submit 1 q=a n=1 t=10 racks=2; submit 2 q=a n=1 t=10 racks=1; submit 3 q=a n=1 t=10 racks=1");
+    let Some(Why::Denied(denial)) = bed.site.explain(JobId(1)) else { panic!("denied") };
+    assert_eq!(denial.to_string(), "queues.a.policy.limits.job-size.max.nnodes: asked 4, allowed at most 3");
+    assert_eq!([2, 3].map(|id| bed.state(id)), [JobState::Running, JobState::Pending]);
+    assert!(bed.site.held_back(JobId(3)).is_some(), "two racks are four nodes of one user");
+    bed.step(11, "end 2; free 2");
+    assert_eq!(bed.state(3), JobState::Running);
+    assert_eq!(bed.site.violations(), []);
+}
+
+#[test]
 fn a_rack_of_two_queues_is_exclusive_to_no_job() {
     let mut bed = pools();
     bed.step(0, "submit 1 q=a n=1 t=10 racks=1");
